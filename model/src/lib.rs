@@ -1,0 +1,23 @@
+//! Kubernetes objects in, what kube-proxy makes of them out.
+//!
+//! ```text
+//! files, stdin --read--> Cluster --view--> NodeView (per node and family) --> renderers
+//!                 |         ^                  |
+//!            Diagnostic   Config               +--> Intent: what Kubernetes promises for a flow
+//! ```
+//!
+//! [`read`] takes objects in any form that kubectl writes; [`config`] is KubeProxyConfiguration
+//! v1alpha1; [`view`] filters and categorises as kube-proxy does before it writes a rule;
+//! [`intent`] is the second opinion, written from the documentation rather than from the rules.
+
+pub mod config;
+pub mod endpoint;
+pub mod service_port;
+pub mod version;
+pub mod view;
+
+pub use config::{Config, Mode};
+pub use endpoint::Endpoint;
+pub use service_port::{PortKey, ServicePort};
+pub use version::KubeVersion;
+pub use view::{Detector, NodePortAddresses, NodeView, PortView};

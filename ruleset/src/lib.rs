@@ -1,0 +1,18 @@
+//! Packet rule languages as data.
+//!
+//! One folder per language, each with the same files: `ast` (the tree), `parse` and `print` (text),
+//! `compare` (are two rule sets the same, up to the order that cannot matter?) and `transaction`
+//! (what is applied at once). [`host`] holds the rest of what a node's packet path depends on:
+//! addresses, links, routes, policy rules, sysctls. A [`NodeState`] is all of them together.
+//!
+//! Nothing here knows of Kubernetes, and nothing here walks a packet. Trees are closed types: what
+//! a language can say beyond them is kept as `Unsupported` text with its place, so that a walker
+//! can be loud about it.
+
+pub mod host;
+pub mod name;
+pub mod nftables;
+pub mod node;
+
+pub use name::Name;
+pub use node::NodeState;

@@ -1,0 +1,10 @@
+//! The nftables language: tables, chains, rules, sets and maps (nft(8)).
+//!
+//! [`ast`] is the tree. [`transaction`] holds the command form (`add rule …`) and applies it to a
+//! tree as the kernel would.
+
+pub mod ast;
+pub mod transaction;
+
+pub use ast::*;
+pub use transaction::{Command, TableId};

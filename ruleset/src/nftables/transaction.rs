@@ -1,0 +1,131 @@
+//! The command form of nftables, as `nft -f` reads it, and its effect on a [`Ruleset`].
+
+use super::ast::{Chain, Counter, Element, Rule, Set, TableFamily};
+use crate::Name;
+
+/// The family and name of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId {
+    /// Its family.
+    pub family: TableFamily,
+    /// Its name.
+    pub name: Name,
+}
+
+/// One command. `Add` of a thing that exists is no error in nft; `Create` of one is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// `add table`, with its comment.
+    AddTable {
+        /// Which table.
+        table: TableId,
+        /// Its comment.
+        comment: Option<Name>,
+    },
+    /// `delete table`.
+    DeleteTable(TableId),
+    /// `flush ruleset`.
+    FlushRuleset,
+    /// `add chain`; the chain's rules are empty.
+    AddChain {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+        /// Its comment and hook.
+        chain: Chain,
+    },
+    /// `flush chain`.
+    FlushChain {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+    },
+    /// `delete chain`.
+    DeleteChain {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+    },
+    /// `add rule`: at the end of the chain.
+    AddRule {
+        /// In which table.
+        table: TableId,
+        /// In which chain.
+        chain: Name,
+        /// The rule.
+        rule: Rule,
+    },
+    /// `insert rule`: at the start of the chain.
+    InsertRule {
+        /// In which table.
+        table: TableId,
+        /// In which chain.
+        chain: Name,
+        /// The rule.
+        rule: Rule,
+    },
+    /// `add set` or `add map`; elements may come with it.
+    AddSet {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+        /// The set.
+        set: Set,
+    },
+    /// `flush set` or `flush map`.
+    FlushSet {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+        /// Whether the command says `map`.
+        map: bool,
+    },
+    /// `delete set` or `delete map`.
+    DeleteSet {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+        /// Whether the command says `map`.
+        map: bool,
+    },
+    /// `add element`.
+    AddElement {
+        /// In which table.
+        table: TableId,
+        /// In which set.
+        set: Name,
+        /// The elements.
+        elements: Vec<Element>,
+    },
+    /// `delete element`.
+    DeleteElement {
+        /// In which table.
+        table: TableId,
+        /// In which set.
+        set: Name,
+        /// The elements; only their keys count.
+        elements: Vec<Element>,
+    },
+    /// `add counter`.
+    AddCounter {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+        /// The counter.
+        counter: Counter,
+    },
+    /// `delete counter`.
+    DeleteCounter {
+        /// In which table.
+        table: TableId,
+        /// Its name.
+        name: Name,
+    },
+}
