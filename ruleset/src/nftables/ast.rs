@@ -4,7 +4,11 @@
 //! read into it and are printed from it. Interned [`Name`]s and boxed slices keep it flat: a rule
 //! is one allocation plus those of its anonymous sets and maps.
 
+use std::borrow::Borrow;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -71,7 +75,9 @@ pub struct Counter {
 }
 
 /// Text that the tree does not model, with the place where it was read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// Two of them are equal if their texts are: the line is only for reports.
+#[derive(Debug, Clone, Copy)]
 pub struct Unsupported {
     /// The text as it was read.
     pub text: Name,
@@ -344,6 +350,8 @@ pub struct SetUpdate {
     pub timeout: Option<u64>,
     /// The data, for a map.
     pub data: Option<Expr>,
+    /// What is done for each element (`counter`, `limit rate …`).
+    pub statements: Box<[Statement]>,
 }
 
 /// What a rule does to a set.
@@ -610,7 +618,9 @@ pub enum Value {
     PortRange(u16, u16),
     /// A mark, or the mask of one; printed as eight hexadecimal digits.
     Mark(u32),
-    /// Any other number.
+    /// Any other number. Also what nft shows as a word for it, where the type is known from the
+    /// other side: `tcp flags syn` 2, `icmp type echo-request` 8, `meta nfproto ipv4` 2,
+    /// `meta protocol ip` 0x800, `meta pkttype host` 0, `ct direction original` 0.
     Number(u64),
     /// An inclusive range of numbers.
     NumberRange(u64, u64),
@@ -654,8 +664,17 @@ pub enum AddressType {
     Prohibit,
 }
 
-/// The key of an element: one value, or one for each part of a concatenation.
-pub type Key = Box<[Value]>;
+/// The key of an element, or its data: one value, or one for each part of a concatenation.
+///
+/// A single value needs no allocation and a copy never does. It reads as a slice, and a map by keys
+/// can be asked with a plain `&[Value]`.
+#[derive(Clone)]
+pub enum Key {
+    /// One value.
+    One(Value),
+    /// A concatenation.
+    Many(Arc<[Value]>),
+}
 
 /// An element of a set or map.
 #[derive(Debug, Clone, PartialEq)]
@@ -666,6 +685,13 @@ pub struct Element {
     pub data: Option<Data>,
     /// Its comment.
     pub comment: Option<Name>,
+    /// What changes while it lives, if it has any of it.
+    pub state: Option<Box<ElementState>>,
+}
+
+/// The times and counts of an element.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ElementState {
     /// Its own timeout in milliseconds.
     pub timeout: Option<u64>,
     /// The time left in milliseconds.
@@ -761,13 +787,110 @@ impl Element {
     /// Returns an element that has a key and nothing else.
     #[must_use]
     pub fn new(key: impl Into<Key>) -> Element {
-        Element {
-            key: key.into(),
-            data: None,
-            comment: None,
-            timeout: None,
-            expires: None,
-            counter: None,
+        Element { key: key.into(), data: None, comment: None, state: None }
+    }
+}
+
+impl PartialEq for Unsupported {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Unsupported {}
+
+impl Hash for Unsupported {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl Key {
+    /// Returns the parts.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Value] {
+        match self {
+            Key::One(value) => std::slice::from_ref(value),
+            Key::Many(values) => values,
         }
+    }
+}
+
+impl Deref for Key {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        self.as_slice()
+    }
+}
+
+impl Borrow<[Value]> for Key {
+    fn borrow(&self) -> &[Value] {
+        self.as_slice()
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+impl From<Value> for Key {
+    fn from(value: Value) -> Key {
+        Key::One(value)
+    }
+}
+
+impl From<&[Value]> for Key {
+    fn from(values: &[Value]) -> Key {
+        match values {
+            [value] => Key::One(*value),
+            _ => Key::Many(values.into()),
+        }
+    }
+}
+
+impl From<Vec<Value>> for Key {
+    fn from(values: Vec<Value>) -> Key {
+        Key::from(values.as_slice())
+    }
+}
+
+impl From<Box<[Value]>> for Key {
+    fn from(values: Box<[Value]>) -> Key {
+        Key::from(&*values)
+    }
+}
+
+impl<const N: usize> From<[Value; N]> for Key {
+    fn from(values: [Value; N]) -> Key {
+        Key::from(values.as_slice())
     }
 }

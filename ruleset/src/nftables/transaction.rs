@@ -1,6 +1,7 @@
-//! The command form of nftables, as `nft -f` reads it, and its effect on a [`Ruleset`].
+//! The command form of nftables, as `nft -f` reads it, and its effect on a
+//! [`Ruleset`](super::Ruleset).
 
-use super::ast::{Chain, Counter, Element, Rule, Set, TableFamily};
+use super::ast::{Chain, Counter, Element, Rule, Set, TableFamily, Unsupported};
 use crate::Name;
 
 /// The family and name of a table.
@@ -12,7 +13,8 @@ pub struct TableId {
     pub name: Name,
 }
 
-/// One command. `Add` of a thing that exists is no error in nft; `Create` of one is.
+/// One command. `Add` of a thing that exists is no error in nft, and `Delete` of one that does not
+/// exist is; [`Create`](Command::Create) and [`Destroy`](Command::Destroy) turn that round.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// `add table`, with its comment.
@@ -128,4 +130,21 @@ pub enum Command {
         /// Its name.
         name: Name,
     },
+    /// `flush table`: removes the rules of all its chains.
+    FlushTable(TableId),
+    /// `delete rule`, by its handle.
+    DeleteRule {
+        /// In which table.
+        table: TableId,
+        /// In which chain.
+        chain: Name,
+        /// The rule's handle.
+        handle: u64,
+    },
+    /// `create …` instead of `add …`: an error if the thing exists.
+    Create(Box<Command>),
+    /// `destroy …` instead of `delete …`: no error if the thing does not exist.
+    Destroy(Box<Command>),
+    /// A command that is not modelled.
+    Unsupported(Unsupported),
 }
