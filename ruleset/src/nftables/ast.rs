@@ -573,6 +573,7 @@ pub enum FibResult {
 
 /// The fields that a routing look-up uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags of the language")]
 pub struct FibFlags {
     /// The source address is what is looked up.
     pub saddr: bool,
@@ -710,7 +711,7 @@ pub enum Data {
 }
 
 /// A named set or map.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Set {
     /// The types of the key's parts.
     pub key: Vec<DataType>,
@@ -740,6 +741,7 @@ pub struct Set {
 
 /// The flags of a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags of the language")]
 pub struct SetFlags {
     /// `constant`.
     pub constant: bool,

@@ -4,7 +4,11 @@
 //! tree as the kernel would.
 
 pub mod ast;
+mod datatype;
+pub mod print;
 pub mod transaction;
 
 pub use ast::*;
+pub use datatype::protocol_name;
+pub use print::{print_ruleset, print_script, write_script};
 pub use transaction::{Command, TableId};
