@@ -10,9 +10,14 @@
 //! can be loud about it.
 
 pub mod host;
+pub mod ipset;
+pub mod iptables;
+pub mod ipvs;
 pub mod name;
 pub mod nftables;
 pub mod node;
+pub mod protocol;
 
 pub use name::Name;
 pub use node::NodeState;
+pub use protocol::Protocol;
