@@ -5,9 +5,11 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use kps_flow::Family;
 
+use crate::config::IpvsConfig;
 use crate::{Endpoint, KubeVersion, ServicePort};
 
 /// What one proxier sees after filtering and categorising. Renderers read this and nothing else.
+#[expect(clippy::struct_excessive_bools, reason = "independent settings of the proxier")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeView {
     /// The family.
@@ -30,6 +32,16 @@ pub struct NodeView {
     pub mark: u32,
     /// Whether all traffic to cluster IPs is masqueraded.
     pub masquerade_all: bool,
+    /// Whether node ports answer on IPv4 loopback addresses (iptables mode): configured, and
+    /// loopback is among the addresses that serve node ports. Never in IPv6.
+    pub localhost_node_ports: bool,
+    /// Whether connection tracking lets TCP packets outside the window pass
+    /// (`nf_conntrack_tcp_be_liberal` as the proxy finds it at its start).
+    pub tcp_be_liberal: bool,
+    /// Whether the kernel has nfacct accounting objects.
+    pub nfacct: bool,
+    /// What the ipvs mode is told.
+    pub ipvs: IpvsConfig,
     /// The ServicePorts with their endpoints, ordered by key. kube-proxy has no order here; this
     /// one is ours.
     pub ports: Vec<PortView>,
