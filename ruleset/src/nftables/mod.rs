@@ -5,10 +5,13 @@
 
 pub mod ast;
 mod datatype;
+mod normalise;
+pub mod parse;
 pub mod print;
 pub mod transaction;
 
 pub use ast::*;
 pub use datatype::protocol_name;
+pub use parse::{ParseError, Parsed, parse_ruleset, parse_script};
 pub use print::{print_ruleset, print_script, write_script};
-pub use transaction::{Command, TableId};
+pub use transaction::{ApplyError, ApplyErrorKind, Command, TableId};

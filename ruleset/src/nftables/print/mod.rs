@@ -18,6 +18,8 @@ use super::ast::{Element, Expr, Rule, Ruleset, Set, Statement, Value, Verdict};
 use super::datatype::{KeyKinds, Kind};
 use super::transaction::Command;
 
+pub(super) use list::named_priorities;
+
 /// Returns a rule set in the form of `nft list ruleset`.
 #[must_use]
 pub fn print_ruleset(ruleset: &Ruleset) -> String {

@@ -1,7 +1,15 @@
 //! The command form of nftables, as `nft -f` reads it, and its effect on a
 //! [`Ruleset`](super::Ruleset).
 
-use super::ast::{Chain, Counter, Element, Rule, Set, TableFamily, Unsupported};
+mod apply;
+mod error;
+mod references;
+mod undo;
+mod validate;
+
+pub use error::{ApplyError, ApplyErrorKind};
+
+use super::ast::{Chain, Counter, Element, Rule, Set, Table, TableFamily, Unsupported};
 use crate::Name;
 
 /// The family and name of a table.
@@ -147,4 +155,37 @@ pub enum Command {
     Destroy(Box<Command>),
     /// A command that is not modelled.
     Unsupported(Unsupported),
+}
+
+impl Table {
+    /// Returns the commands that create the table and all that is in it: objects before the rules
+    /// and elements that refer to them.
+    #[must_use]
+    pub fn into_commands(self) -> Vec<Command> {
+        let table = self.id();
+        let mut commands = vec![Command::AddTable { table, comment: self.comment }];
+        let counters = self.counters.into_iter();
+        commands.extend(counters.map(|(name, counter)| Command::AddCounter {
+            table,
+            name,
+            counter,
+        }));
+        let mut rules = Vec::new();
+        for (name, mut chain) in self.chains {
+            let of_chain = std::mem::take(&mut chain.rules).into_iter();
+            rules.extend(of_chain.map(|rule| Command::AddRule { table, chain: name, rule }));
+            commands.push(Command::AddChain { table, name, chain });
+        }
+        let sets = self.sets.into_iter();
+        commands.extend(sets.map(|(name, set)| Command::AddSet { table, name, set }));
+        commands.extend(self.other.into_iter().map(Command::Unsupported));
+        commands.extend(rules);
+        commands
+    }
+}
+
+impl std::fmt::Display for TableId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.family.as_str(), self.name)
+    }
 }
