@@ -717,6 +717,8 @@ pub struct Set {
     pub key: Vec<DataType>,
     /// The types of the data's parts; `None` for a set. A verdict map has `[DataType::Verdict]`.
     pub data: Option<Vec<DataType>>,
+    /// What stands after `typeof`, if the types were given by expressions.
+    pub type_of: Option<Name>,
     /// Its flags.
     pub flags: SetFlags,
     /// The timeout of its elements in milliseconds.

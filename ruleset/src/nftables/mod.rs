@@ -4,6 +4,7 @@
 //! tree as the kernel would.
 
 pub mod ast;
+pub mod compare;
 mod datatype;
 mod normalise;
 pub mod parse;
@@ -11,6 +12,7 @@ pub mod print;
 pub mod transaction;
 
 pub use ast::*;
+pub use compare::{Change, Difference, Object, compare};
 pub use datatype::protocol_name;
 pub use parse::{ParseError, Parsed, parse_ruleset, parse_script};
 pub use print::{print_ruleset, print_script, write_script};

@@ -46,9 +46,7 @@ fn normalise_match(m: &mut Match) {
 /// Returns the only value of a set, which then needs no set.
 fn lone_value(m: &Match) -> Option<Value> {
     let Expr::Set(elements) = &m.right else { return None };
-    let [Element { key: Key::One(value), data: None, comment: None, .. }] = &**elements else {
-        return None;
-    };
+    let [Element { key: Key::One(value), data: None, .. }] = &**elements else { return None };
     let plain = matches!(m.op, Relation::Equal | Relation::NotEqual);
     plain.then_some(*value)
 }
@@ -62,13 +60,18 @@ fn normalise_set(elements: &mut Box<[Element]>) {
 }
 
 fn sort_if_needed(elements: &mut Box<[Element]>) {
-    if elements.is_sorted_by(|a, b| a.key < b.key) {
+    if elements.is_sorted_by(|a, b| key_order(a, b).is_lt()) {
         return;
     }
     let mut sorted = elements.to_vec();
-    sorted.sort_by(|a, b| a.key.cmp(&b.key));
+    sorted.sort_by(key_order);
     sorted.dedup_by(|a, b| a.key == b.key && a.data == b.data);
     *elements = sorted.into();
+}
+
+/// nft orders concatenations by their last part first.
+fn key_order(a: &Element, b: &Element) -> std::cmp::Ordering {
+    a.key.iter().rev().cmp(b.key.iter().rev())
 }
 
 /// Numbers of one type from the first to the last.

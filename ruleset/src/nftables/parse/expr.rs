@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
 
 fn quoted_value(text: &str, kind: Kind) -> Value {
     match kind {
-        Kind::Ifname => Value::Interface(text.into()),
+        Kind::Ifname | Kind::Ifindex => Value::Interface(text.into()),
         _ => match value::value(text, kind) {
             Some(value) if kind != Kind::Other => value,
             _ => Value::Word(format!("\"{text}\"").into()),

@@ -169,7 +169,13 @@ impl Parser<'_> {
         let line = self.lexer.token_line();
         match self.expect_word("a property of a set")? {
             "type" => self.set_type(set),
-            "typeof" => self.set_typeof(set),
+            "typeof" => {
+                let from = self.lexer.token_start();
+                self.set_typeof(set)?;
+                let text = self.lexer.text_between(from, self.lexer.token_start());
+                set.type_of = Some(text.into());
+                Ok(())
+            }
             "flags" => self.set_flags(set),
             "timeout" => self.expect_time().map(|time| set.timeout = Some(time)),
             "gc-interval" => self.expect_time().map(|time| set.gc_interval = Some(time)),

@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         let any_bit =
             kind.is_bitmask() && !by_set && matches!(left, Expr::Payload(_) | Expr::Ct(_));
         let natural = if any_bit { Relation::AnyBit } else { Relation::Equal };
-        Ok(Match { left, op: spelled.unwrap_or(natural), right })
+        Ok(any_bit_if_masked(Match { left, op: spelled.unwrap_or(natural), right }))
     }
 
     fn relation(&mut self) -> Option<Relation> {
@@ -326,6 +326,23 @@ impl<'a> Parser<'a> {
             "limit" => self.limit(),
             _ => Err(Expected("`counter` or `limit`")),
         }
+    }
+}
+
+/// `FLAGS & BITS != 0` is what nft prints as `FLAGS BITS`.
+fn any_bit_if_masked(m: Match) -> Match {
+    let zero =
+        matches!(m.right, Expr::Value(Value::Number(0) | Value::CtState(0) | Value::CtStatus(0)));
+    match m {
+        Match { left: Expr::Binary(binary), op: Relation::NotEqual, .. }
+            if zero && binary.op == BinaryOp::And && kind_of(&binary.left).is_bitmask() =>
+        {
+            Match { left: binary.left, op: Relation::AnyBit, right: binary.right }
+        }
+        Match { left: left @ Expr::Binary(_), op, .. } if zero && kind_of(&left).is_bitmask() => {
+            Match { left, op, right: Expr::Value(Value::Number(0)) }
+        }
+        other => other,
     }
 }
 

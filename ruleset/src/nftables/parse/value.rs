@@ -14,6 +14,9 @@ pub(in crate::nftables) fn value(word: &str, kind: Kind) -> Option<Value> {
         Kind::Service => port_value(word),
         Kind::Mark => mark_value(word),
         Kind::Ifname => Some(Value::Interface(word.into())),
+        Kind::Ifindex => {
+            Some(number(word).map_or_else(|| Value::Interface(word.into()), Value::Number))
+        }
         Kind::AddressType => address_type(word).map(Value::AddressType),
         Kind::CtState => flags(word, kind).map(Value::CtState),
         Kind::CtStatus => flags(word, kind).map(Value::CtStatus),

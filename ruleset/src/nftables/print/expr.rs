@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::nftables::ast::{
     Binary, BinaryOp, Ct, CtDirection, CtKey, Data, Element, Expr, FibFlags, FibResult, MapLookup,
-    MapSource, Meta, NumgenMode, Payload, Value,
+    MapSource, Meta, NumgenMode, Payload, TableFamily, Value,
 };
 use crate::nftables::datatype::{KeyKinds, Kind, kind_of};
 
@@ -44,11 +44,20 @@ impl Writer<'_> {
     }
 
     fn ct(&mut self, ct: Ct) {
+        self.ct_of(ct, None);
+    }
+
+    /// Writes a key of the connection; an address with its family, if that is known.
+    pub(super) fn ct_of(&mut self, ct: Ct, family: Option<TableFamily>) {
         self.text("ct ");
         match ct.direction {
             Some(CtDirection::Original) => self.text("original "),
             Some(CtDirection::Reply) => self.text("reply "),
             None => {}
+        }
+        if let (CtKey::Saddr | CtKey::Daddr, Some(family)) = (ct.key, family) {
+            self.text(family.as_str());
+            self.out.push(' ');
         }
         self.text(ct.key.as_str());
     }

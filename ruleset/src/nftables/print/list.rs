@@ -91,7 +91,7 @@ impl Writer<'_> {
     fn set(&mut self, name: Name, set: &Set) {
         self.text(if set.is_map() { "\tmap " } else { "\tset " });
         self.text(&name);
-        self.text(" {\n\t\ttype ");
+        self.text(" {\n\t\t");
         self.set_type(set);
         self.out.push('\n');
         self.set_properties(set);
@@ -102,6 +102,12 @@ impl Writer<'_> {
     }
 
     pub(super) fn set_type(&mut self, set: &Set) {
+        if let Some(text) = set.type_of {
+            self.text("typeof ");
+            self.text(&text);
+            return;
+        }
+        self.text("type ");
         self.types(&set.key);
         if let Some(data) = &set.data {
             self.text(" : ");
@@ -192,7 +198,7 @@ impl Writer<'_> {
         self.text("\t}\n");
     }
 
-    fn base_chain(&mut self, base: &BaseChain, family: TableFamily) {
+    pub(super) fn base_chain(&mut self, base: &BaseChain, family: TableFamily) {
         self.text("\t\ttype ");
         self.text(base.kind.as_str());
         self.text(" hook ");

@@ -14,7 +14,10 @@ mod value;
 use std::fmt;
 use std::io;
 
-use super::ast::{Element, Expr, Rule, Ruleset, Set, Statement, Value, Verdict};
+use super::ast::{
+    BaseChain, Element, ElementState, Expr, Rule, Ruleset, Set, Statement, TableFamily, Value,
+    Verdict,
+};
 use super::datatype::{KeyKinds, Kind};
 use super::transaction::Command;
 
@@ -124,5 +127,30 @@ impl Set {
         let mut out = String::new();
         Writer { out: &mut out, form: Form::List }.element_of(element, self);
         out
+    }
+
+    /// Returns an element without its counts and the time it has left.
+    pub(super) fn static_text(&self, element: &Element) -> String {
+        let timeout = element.state.as_ref().and_then(|state| state.timeout);
+        let state = ElementState { timeout, ..ElementState::default() };
+        let state = timeout.map(|_| Box::new(state));
+        self.display_element(&Element { state, ..element.clone() })
+    }
+
+    /// Returns its type and properties as one line.
+    pub(super) fn definition(&self) -> String {
+        let mut out = String::new();
+        let bare = Set { elements: indexmap::IndexMap::default(), ..self.clone() };
+        Writer { out: &mut out, form: Form::Script }.set_body(&bare);
+        out.trim().to_owned()
+    }
+}
+
+impl BaseChain {
+    /// Returns its type, hook, priority and policy.
+    pub(super) fn text(&self, family: TableFamily) -> String {
+        let mut out = String::new();
+        Writer { out: &mut out, form: Form::List }.base_chain(self, family);
+        out.trim().to_owned()
     }
 }

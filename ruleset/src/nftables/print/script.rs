@@ -149,8 +149,8 @@ impl Writer<'_> {
         self.rule(rule);
     }
 
-    fn set_body(&mut self, set: &Set) {
-        self.text(" { type ");
+    pub(super) fn set_body(&mut self, set: &Set) {
+        self.text(" { ");
         self.set_type(set);
         self.text(" ;");
         if set.flags != SetFlags::default() {

@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::nftables::ast::{
     BinaryOp, Expr, Mangle, Match, Nat, NatFlags, NatKind, Payload, Reject, Relation, Rule, SetOp,
-    SetUpdate, Statement, Value, VerdictMap,
+    SetUpdate, Statement, TableFamily, Value, VerdictMap,
 };
 use crate::nftables::datatype::{ICMPX_CODE, KeyKinds, Kind, kind_of};
 
@@ -60,10 +60,13 @@ impl Writer<'_> {
     }
 
     fn match_(&mut self, m: &Match) {
-        if self.tcp_flags_of_mask(m) {
+        if self.tcp_flags_of_mask(m) || self.no_bit(m) {
             return;
         }
-        self.expr(&m.left);
+        match &m.left {
+            Expr::Ct(ct) => self.ct_of(*ct, family_of(&m.right)),
+            left => self.expr(left),
+        }
         self.out.push(' ');
         self.relation(m);
         self.right(m);
@@ -77,13 +80,28 @@ impl Writer<'_> {
             return false;
         };
         let equality = matches!(m.op, Relation::Equal | Relation::NotEqual);
-        if !is_flags || binary.op != BinaryOp::And || !equality || m.right.is_zero() {
+        let many = matches!(mask, Value::Number(bits) if bits.count_ones() > 1);
+        if !is_flags || binary.op != BinaryOp::And || !equality || !many || m.right.is_zero() {
             return false;
         }
         self.text(if m.op == Relation::Equal { "tcp flags " } else { "tcp flags != " });
         self.value(bits, Kind::TcpFlags);
         self.text(" / ");
         self.value(mask, Kind::TcpFlags);
+        true
+    }
+
+    /// Writes `LEFT ! BITS`, if none of the bits may be set.
+    fn no_bit(&mut self, m: &Match) -> bool {
+        let Expr::Binary(binary) = &m.left else { return false };
+        let kind = kind_of(&binary.left);
+        let masked = binary.op == BinaryOp::And && kind.is_bitmask();
+        if !masked || m.op != Relation::Equal || !m.right.is_zero() {
+            return false;
+        }
+        self.expr(&binary.left);
+        self.text(" ! ");
+        self.expr_as(&binary.right, kind, ", ");
         true
     }
 
@@ -237,6 +255,23 @@ impl Writer<'_> {
             Statement::Counter { .. } => self.text("counter"),
             other => self.statement(other),
         }
+    }
+}
+
+/// Returns the family of an address, which `ct original ip saddr` names.
+fn family_of(right: &Expr) -> Option<TableFamily> {
+    match right {
+        Expr::Value(Value::Ipv4(_) | Value::Ipv4Prefix(..) | Value::Ipv4Range(..)) => {
+            Some(TableFamily::Ip)
+        }
+        Expr::Value(Value::Ipv6(_) | Value::Ipv6Prefix(..) | Value::Ipv6Range(..)) => {
+            Some(TableFamily::Ip6)
+        }
+        Expr::Set(elements) => match elements.first()?.key.as_slice() {
+            [value] => family_of(&Expr::Value(*value)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
