@@ -16,8 +16,11 @@ pub mod ipvs;
 pub mod name;
 pub mod nftables;
 pub mod node;
+pub mod parsed;
 pub mod protocol;
+mod words;
 
 pub use name::Name;
 pub use node::NodeState;
+pub use parsed::{ParseError, Parsed};
 pub use protocol::Protocol;

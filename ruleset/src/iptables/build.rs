@@ -11,8 +11,8 @@ use crate::protocol::Protocol;
 
 /// A rule that is being written, left to right.
 ///
-/// ```ignore
-/// use kps_ruleset::iptables::{Negatable, PortRange, PortTest, Rule, Target, print};
+/// ```
+/// use kps_ruleset::iptables::{Family, Negatable, PortRange, PortTest, Rule, Target, print_written};
 /// use kps_ruleset::Protocol;
 ///
 /// let ports = PortTest { destination: Some(Negatable::is(PortRange::single(80))), source: None };
@@ -24,7 +24,7 @@ use crate::protocol::Protocol;
 ///     .options()
 ///     .target(Target::Jump("SVC".into()));
 /// assert_eq!(
-///     print::written(&rule),
+///     print_written(&rule, Family::Ipv4),
 ///     "-m comment --comment \"a:b cluster IP\" -m tcp -p tcp -d 10.96.0.1 --dport 80 -j SVC"
 /// );
 /// ```

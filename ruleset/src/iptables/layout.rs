@@ -1,7 +1,7 @@
 //! The order in which the parts of a rule were written.
 
 /// A part of a rule's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// `-s NETWORK`.
     Source,
@@ -52,10 +52,11 @@ const PARTS: [Part; 11] = [
 ];
 
 impl Layout {
-    /// Returns the layout of parts in the order given; the empty one if they are too many.
+    /// Returns the layout of parts in the order given; the empty one if that is the tools' order or
+    /// if they are too many.
     #[must_use]
     pub fn new(parts: &[Part]) -> Layout {
-        if parts.len() > (u64::BITS / BITS) as usize {
+        if parts.len() > (u64::BITS / BITS) as usize || in_order(parts) {
             return Layout::default();
         }
         Layout(parts.iter().rev().fold(0, |packed, part| packed << BITS | code(*part)))
@@ -78,6 +79,12 @@ impl Layout {
     }
 }
 
+/// Returns whether the tools would write the parts in this order.
+fn in_order(parts: &[Part]) -> bool {
+    let plain = |part| !matches!(part, Part::SourceHost | Part::DestinationHost | Part::Options);
+    parts.iter().all(|part| plain(*part)) && parts.is_sorted_by_key(|part| (*part).min(Part::Match))
+}
+
 fn code(part: Part) -> u64 {
     part as u64 + 1
 }
@@ -98,6 +105,12 @@ mod tests {
     fn parts_come_back_in_order() {
         let layout = Layout::new(&PARTS);
         assert_eq!(layout.parts().collect::<Vec<_>>(), PARTS);
-        assert!(Layout::new(&[Part::Match; 17]).is_empty());
+        assert!(Layout::new(&[Part::Options; 17]).is_empty());
+    }
+
+    #[test]
+    fn the_order_of_the_tools_is_empty() {
+        assert!(Layout::new(&[Part::Source, Part::Protocol, Part::Match, Part::Match]).is_empty());
+        assert!(!Layout::new(&[Part::Match, Part::Protocol]).is_empty());
     }
 }
