@@ -17,8 +17,15 @@ pub struct Weight(Option<Arc<Factor>>);
 
 #[derive(Debug)]
 struct Factor {
-    ratio: Ratio<u64>,
+    share: Share,
     rest: Weight,
+}
+
+/// One factor: small ones, which draws give, are kept small.
+#[derive(Debug)]
+enum Share {
+    Small(Ratio<u64>),
+    Big(BigRational),
 }
 
 impl Weight {
@@ -28,23 +35,19 @@ impl Weight {
         Weight(None)
     }
 
+    /// A weight with this value, as one factor.
+    #[must_use]
+    pub fn exactly(value: BigRational) -> Weight {
+        Weight(Some(Arc::new(Factor { share: Share::Big(value), rest: Weight::one() })))
+    }
+
     /// Returns this weight multiplied by `ratio`. A factor of one is not stored.
     #[must_use]
     pub fn times(&self, ratio: Ratio<u64>) -> Weight {
         if ratio.is_one() {
             return self.clone();
         }
-        Weight(Some(Arc::new(Factor { ratio, rest: self.clone() })))
-    }
-
-    /// Returns the factors, last one first.
-    pub fn factors(&self) -> impl Iterator<Item = Ratio<u64>> + '_ {
-        let mut next = self.0.as_deref();
-        std::iter::from_fn(move || {
-            let factor = next?;
-            next = factor.rest.0.as_deref();
-            Some(factor.ratio)
-        })
+        Weight(Some(Arc::new(Factor { share: Share::Small(ratio), rest: self.clone() })))
     }
 
     /// Multiplies the factors out.
@@ -52,9 +55,19 @@ impl Weight {
     pub fn to_ratio(&self) -> BigRational {
         let mut numerator = BigInt::one();
         let mut denominator = BigInt::one();
-        for factor in self.factors() {
-            numerator *= *factor.numer();
-            denominator *= *factor.denom();
+        let mut next = self.0.as_deref();
+        while let Some(Factor { share, rest }) = next {
+            match share {
+                Share::Small(ratio) => {
+                    numerator *= *ratio.numer();
+                    denominator *= *ratio.denom();
+                }
+                Share::Big(ratio) => {
+                    numerator *= ratio.numer();
+                    denominator *= ratio.denom();
+                }
+            }
+            next = rest.0.as_deref();
         }
         BigRational::new(numerator, denominator)
     }
