@@ -1,0 +1,203 @@
+//! The story of a packet: what happened to it, step by step.
+//!
+//! Steps are kept in a list whose tail is shared among the branches of a walk, so that a branch
+//! costs nothing until it differs.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use kps_flow::RejectKind;
+use kps_ruleset::Name;
+use kps_ruleset::nftables::{Hook, Policy, TableFamily};
+
+use crate::conntrack::Endpoint;
+use crate::mark::Mark;
+use crate::packet::Packet;
+
+/// One thing that happened, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub deed: Deed,
+}
+
+/// A place in the packet's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The kernel outside of any rule.
+    Kernel,
+    /// A rule, or the chain itself.
+    Rule(RulePlace),
+}
+
+/// A rule of one of the rule languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RulePlace {
+    /// The language.
+    pub language: Language,
+    /// The family of the table.
+    pub family: TableFamily,
+    /// The table.
+    pub table: Name,
+    /// The chain.
+    pub chain: Name,
+    /// The rule's place in the chain, from 0; `None` for the chain as a whole.
+    pub rule: Option<u32>,
+}
+
+/// A rule language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// nftables.
+    Nftables,
+    /// iptables.
+    Iptables,
+    /// IPVS.
+    Ipvs,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// The packet reaches a hook, looking like this.
+    Reaches(Hook, Box<Packet>),
+    /// A base chain is entered.
+    Enters {
+        /// Its priority.
+        priority: i32,
+    },
+    /// A set or map was asked and has the key.
+    Found {
+        /// The set's name; `None` if it is anonymous.
+        set: Option<Name>,
+        /// The element's place in the set, from 0.
+        element: usize,
+    },
+    /// One of several alternatives was drawn.
+    Drew {
+        /// Which one, from 0.
+        index: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// The rule goes to a chain and comes back.
+    Jumps(Name),
+    /// The rule goes to a chain for good.
+    Goes(Name),
+    /// Back to the calling chain.
+    Returns,
+    /// This base chain is done with the packet.
+    Accepts,
+    /// The packet is thrown away.
+    Drops,
+    /// The end of a base chain.
+    Policy(Policy),
+    /// The client is told.
+    Rejects(RejectKind),
+    /// The mark changes.
+    Marks {
+        /// Before.
+        from: Mark,
+        /// After.
+        to: Mark,
+    },
+    /// The destination is to change.
+    TranslatesDestination(Endpoint),
+    /// The source is to change.
+    TranslatesSource {
+        /// To what.
+        to: Endpoint,
+        /// Whether the kernel chose the address (masquerading).
+        masquerade: bool,
+    },
+    /// Conntrack is told to leave the packet alone.
+    Untracks,
+    /// The client is remembered in a set.
+    Remembers(Name),
+    /// The route was looked up.
+    Routed(Way),
+    /// The kernel refuses the packet.
+    Refuses(String),
+    /// The walk goes on under an assumption.
+    Assumes {
+        /// What the model cannot decide.
+        what: Name,
+        /// What this branch takes it to be.
+        holds: bool,
+    },
+}
+
+/// Where a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To this host.
+    Local,
+    /// Out by an interface.
+    Out {
+        /// The interface.
+        link: Name,
+        /// The next hop; `None` if the destination is on the link.
+        gateway: Option<IpAddr>,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Kernel => f.write_str("kernel"),
+            Place::Rule(place) => place.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RulePlace {
+    /// Writes table, chain and rule; rules are counted from 1 here.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.table, self.chain)?;
+        match self.rule {
+            Some(rule) => write!(f, " rule {}", u64::from(rule) + 1),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A list of steps whose tail is shared.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trace(Option<Arc<Link>>);
+
+#[derive(Debug)]
+struct Link {
+    step: Step,
+    before: Trace,
+}
+
+impl Trace {
+    pub(crate) fn push(&mut self, step: Step) {
+        *self = Trace(Some(Arc::new(Link { step, before: self.clone() })));
+    }
+
+    /// Returns the steps in the order in which they happened.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut next = self.0.as_deref();
+        while let Some(link) = next {
+            steps.push(link.step.clone());
+            next = link.before.0.as_deref();
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+impl Drop for Link {
+    /// Unlinks step by step: a long story must not overflow the stack.
+    fn drop(&mut self) {
+        let mut next = self.before.0.take();
+        while let Some(mut link) = next.and_then(Arc::into_inner) {
+            next = link.before.0.take();
+        }
+    }
+}

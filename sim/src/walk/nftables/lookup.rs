@@ -1,0 +1,181 @@
+//! Sets and maps, indexed: exact keys by hash, single ranges by binary search, concatenations with
+//! ranges by one of their exact fields.
+
+use std::collections::HashMap;
+
+use kps_ruleset::Name;
+use smallvec::SmallVec;
+
+use super::program::Verdict;
+use crate::walk::datum::{Datum, Pattern};
+
+/// The parts of a value: one, or several for a concatenation.
+pub(crate) type Parts = SmallVec<[Datum; 4]>;
+
+/// A set or map.
+#[derive(Debug, Default)]
+pub(crate) struct Lookup {
+    /// Its name; `None` if it is anonymous.
+    pub name: Option<Name>,
+    /// Whether rules add to it: what it holds then is state, not configuration.
+    pub dynamic: bool,
+    /// The most elements that it may hold.
+    pub size: Option<usize>,
+    entries: Vec<Entry>,
+    exact: HashMap<Parts, usize>,
+    /// Single ranges in ascending order of their ends.
+    ranges: Vec<(u128, u128, usize)>,
+    boxes: Boxes,
+    /// The element `*`.
+    otherwise: Option<usize>,
+}
+
+/// An element.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its key, a pattern for each part.
+    pub key: SmallVec<[Pattern; 2]>,
+    /// Its data.
+    pub data: Option<EntryData>,
+}
+
+/// The data of an element.
+#[derive(Debug, Clone)]
+pub(crate) enum EntryData {
+    /// A verdict.
+    Verdict(Verdict),
+    /// Values.
+    Values(Parts),
+}
+
+/// What a look-up gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hit {
+    /// This element has the key.
+    Element(usize),
+    /// None has.
+    Nothing,
+    /// The key is not known well enough to tell.
+    Unknown,
+}
+
+/// Keys with ranges in several fields. They are grouped by a field that is exact in all of them, so
+/// that a look-up meets only those that share its value.
+#[derive(Debug, Default)]
+struct Boxes {
+    field: Option<usize>,
+    groups: HashMap<Datum, Vec<usize>>,
+    all: Vec<usize>,
+}
+
+impl Lookup {
+    /// Makes a set or map of elements.
+    pub(crate) fn new(name: Option<Name>, entries: Vec<Entry>) -> Lookup {
+        let mut lookup = Lookup { name, entries, ..Lookup::default() };
+        lookup.exact.reserve(lookup.entries.len());
+        for at in 0..lookup.entries.len() {
+            lookup.index(at);
+        }
+        lookup.ranges.sort_unstable_by_key(|&(_, high, _)| high);
+        lookup.boxes.group(&lookup.entries);
+        lookup
+    }
+
+    fn index(&mut self, at: usize) {
+        let key = &self.entries[at].key;
+        match key.as_slice() {
+            [Pattern::Any] => self.otherwise = Some(at),
+            [Pattern::Range(low, high)] if low != high => self.ranges.push((*low, *high, at)),
+            parts => {
+                match parts.iter().map(|pattern| pattern.single()).collect::<Option<Parts>>() {
+                    Some(exact) => {
+                        self.exact.entry(exact).or_insert(at);
+                    }
+                    None => self.boxes.all.push(at),
+                }
+            }
+        }
+    }
+
+    /// Returns an element.
+    pub(crate) fn entry(&self, at: usize) -> Option<&Entry> {
+        self.entries.get(at)
+    }
+
+    /// Returns the number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Looks up a key.
+    pub(crate) fn find(&self, key: &[Datum]) -> Hit {
+        if !key.iter().all(|part| part.is_known()) {
+            return self.find_unsure(key);
+        }
+        let exact = self.exact.get(key).copied();
+        let boxed = self.boxes.candidates(key).iter().copied().find(|&at| self.fits(at, key));
+        let found = match (exact, boxed) {
+            // Where concatenations overlap, the kernel takes the one that was added first.
+            (Some(exact), Some(boxed)) => Some(exact.min(boxed)),
+            (exact, boxed) => exact.or(boxed).or_else(|| self.find_range(key)),
+        };
+        found.or(self.otherwise).map_or(Hit::Nothing, Hit::Element)
+    }
+
+    fn find_range(&self, key: &[Datum]) -> Option<usize> {
+        let [Datum::Number(n)] = key else { return None };
+        let first = self.ranges.partition_point(|&(_, high, _)| high < *n);
+        let &(low, _, at) = self.ranges.get(first)?;
+        (low <= *n).then_some(at)
+    }
+
+    fn fits(&self, at: usize, key: &[Datum]) -> bool {
+        fits(&self.entries[at].key, key) == Some(true)
+    }
+
+    /// A key with unknown parts: it has no element if none fits what is known.
+    fn find_unsure(&self, key: &[Datum]) -> Hit {
+        let mut wanted = self.entries.iter().map(|entry| fits(&entry.key, key));
+        if self.otherwise.is_none() && wanted.all(|fits| fits == Some(false)) {
+            return Hit::Nothing;
+        }
+        Hit::Unknown
+    }
+}
+
+impl Boxes {
+    fn group(&mut self, entries: &[Entry]) {
+        let fields = self.all.first().map_or(0, |&at| entries[at].key.len());
+        let value = |at: usize, field: usize| entries[at].key.get(field).and_then(|p| p.single());
+        self.field = (0..fields).find(|&f| self.all.iter().all(|&at| value(at, f).is_some()));
+        let Some(field) = self.field else { return };
+        for &at in &self.all {
+            if let Some(value) = value(at, field) {
+                self.groups.entry(value).or_default().push(at);
+            }
+        }
+    }
+
+    fn candidates(&self, key: &[Datum]) -> &[usize] {
+        match self.field.and_then(|field| key.get(field)) {
+            Some(value) => self.groups.get(value).map_or(&[], Vec::as_slice),
+            None => &self.all,
+        }
+    }
+}
+
+/// Tells whether a key fits a pattern for each part; a sure "no" of one part decides.
+pub(crate) fn fits(patterns: &[Pattern], key: &[Datum]) -> Option<bool> {
+    if patterns.len() != key.len() && patterns != [Pattern::Any] {
+        return Some(false);
+    }
+    let mut answer = Some(true);
+    for (pattern, part) in patterns.iter().zip(key) {
+        match pattern.fits(*part) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => answer = None,
+        }
+    }
+    answer
+}
