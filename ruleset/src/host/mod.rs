@@ -1,7 +1,10 @@
 //! The host around the rules: what `ip` and `sysctl` show of a node.
 //!
-//! The types mirror the tools' output; [`parse`](crate::host) reads it. What an address or a route
+//! The types mirror the tools' output; [`parse`] reads it. What an address or a route
 //! means for a packet is the business of whoever walks.
+
+pub mod parse;
+mod print;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,6 +12,8 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use crate::Name;
+
+pub use print::print_addresses;
 
 /// A node's addresses, links, routes, policy rules and sysctls.
 #[derive(Debug, Clone, Default, PartialEq)]
