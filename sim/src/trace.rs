@@ -144,6 +144,17 @@ pub enum Way {
     },
 }
 
+impl Way {
+    /// Returns the next hop, if there is one.
+    #[must_use]
+    pub fn gateway(self) -> Option<IpAddr> {
+        match self {
+            Way::Local => None,
+            Way::Out { gateway, .. } => gateway,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -57,8 +57,8 @@ impl Run<'_> {
             NatKind::Dnat | NatKind::Snat => written.address.unwrap_or(own.address),
             NatKind::Redirect => self.redirect(branch)?,
             NatKind::Masquerade => {
-                let Some(Way::Out { link, gateway }) = branch.way else { return Some(own) };
-                self.network.masquerade(packet.destination, link, gateway)?
+                let gateway = branch.way.and_then(Way::gateway);
+                self.network.masquerade(packet.destination, packet.output?, gateway)?
             }
         };
         let port = match written.port {

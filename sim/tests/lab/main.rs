@@ -1,0 +1,122 @@
+//! Flows that a real kernel decided while the real kube-proxy ran, walked again: the same outcome,
+//! no endpoint that the walk thinks impossible, the same source translation for each.
+//!
+//! The rules are those that kube-proxy installed, not rendered ones, so that a difference is the
+//! walker's.
+
+mod record;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kps_flow::{Answer, Dataplane, Outcome, SourceNat};
+use kps_ruleset::host::parse::{parse_addresses, parse_routes};
+use kps_ruleset::{NodeState, nftables};
+use kps_sim::Walker;
+use record::Record;
+
+#[test]
+fn nftables_walks_agree_with_the_kernel() {
+    let (mut walked, mut contested) = (0, 0);
+    let mut differences = Vec::new();
+    for name in clusters() {
+        let state = nftables_state(&name);
+        let walker = Walker::new(&state);
+        for record in records(&name, "nftables") {
+            if record.contested {
+                contested += 1;
+                continue;
+            }
+            walked += 1;
+            if let Err(difference) = agree(&walker, &record) {
+                differences.push(format!("{name}: {record:?}: {difference}"));
+            }
+        }
+    }
+    assert!(walked > 7000 && contested < 10, "{walked} flows, {contested} contested");
+    let shown: Vec<_> = differences.iter().take(20).collect();
+    assert!(differences.is_empty(), "{} of {walked} differ: {shown:#?}", differences.len());
+}
+
+fn agree(walker: &Walker, record: &Record) -> Result<(), String> {
+    let Answer::Exact(distribution) = walker.decide(&record.flow()) else {
+        return Err("no exact answer".to_owned());
+    };
+    let outcomes = distribution.merged();
+    let total: num_rational::BigRational = outcomes.values().sum();
+    if total != num_rational::BigRational::from_integer(1.into()) {
+        return Err(format!("the shares sum to {total}"));
+    }
+    let kinds: BTreeMap<&str, ()> = outcomes.keys().map(|o| (record::kind(o), ())).collect();
+    if kinds.keys().copied().ne([record.outcome.as_str()]) {
+        return Err(format!("walked: {outcomes:?}"));
+    }
+    outcomes.keys().try_for_each(|outcome| same_refusal(outcome, record))?;
+    same_endpoints(outcomes.keys().copied(), record)
+}
+
+fn same_refusal(outcome: &Outcome, record: &Record) -> Result<(), String> {
+    let Outcome::Reject(kind) = outcome else { return Ok(()) };
+    match record.reject_with.iter().all(|seen| *seen == kind.to_string()) {
+        true => Ok(()),
+        false => Err(format!("walked: {kind}")),
+    }
+}
+
+fn same_endpoints<'a>(
+    outcomes: impl Iterator<Item = &'a Outcome> + Clone,
+    record: &Record,
+) -> Result<(), String> {
+    for (endpoint, seen) in &record.endpoints {
+        let source = outcomes.clone().find_map(|outcome| match outcome {
+            Outcome::Deliver(d) if d.endpoint.to_string() == *endpoint => Some(d.source),
+            _ => None,
+        });
+        let source = source.ok_or_else(|| format!("{endpoint} is not possible"))?;
+        let expected = match (seen.is_translated(), source) {
+            (false, SourceNat::Kept) => true,
+            (true, SourceNat::Rewritten(address)) => {
+                address.is_none_or(|a| seen.src.iter().all(|s| *s == a.to_string()))
+            }
+            _ => false,
+        };
+        if !expected {
+            return Err(format!("{endpoint}: {source}"));
+        }
+    }
+    Ok(())
+}
+
+fn nftables_state(name: &str) -> NodeState {
+    let installed = snapshots().join("corpus").join(name).join("1.37.2/nftables");
+    let mut state = NodeState {
+        nftables: nftables::parse_ruleset(&read(&installed.join("nft.txt"))).value,
+        ..NodeState::default()
+    };
+    state.host.addresses = parse_addresses(&read(&installed.join("addr.txt"))).value;
+    state.host.routes =
+        parse_routes(&read(&snapshots().join("lab").join(name).join("route.txt"))).value;
+    state
+}
+
+fn records(name: &str, mode: &str) -> Vec<Record> {
+    let file = snapshots().join("lab").join(name).join(format!("{mode}.jsonl"));
+    read(&file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn clusters() -> Vec<String> {
+    let entries = fs::read_dir(snapshots().join("lab")).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn snapshots() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
