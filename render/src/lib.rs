@@ -1,1 +1,13 @@
-//! To be written.
+//! A node's view of Services in, kube-proxy's rules out.
+//!
+//! ```text
+//! NodeView --plan--> Plan (a fragment a ServicePort, and the common part)
+//!                     |--> the state of the node afterwards
+//!                     +--> what kube-proxy feeds to the tools
+//! ```
+//!
+//! A folder a mode, each with the same shape. Nothing here decides which endpoints a Service uses:
+//! the view says that.
+
+pub mod iptables;
+pub mod ipvs;
