@@ -6,6 +6,7 @@
 pub mod ast;
 pub mod compare;
 mod datatype;
+pub mod json;
 mod normalise;
 pub mod parse;
 pub mod print;
@@ -14,6 +15,7 @@ pub mod transaction;
 pub use ast::*;
 pub use compare::{Change, Difference, Object, compare};
 pub use datatype::protocol_name;
+pub use json::{JsonError, JsonParsed, parse_json, print_json};
 pub use parse::{ParseError, Parsed, parse_ruleset, parse_script};
 pub use print::{print_ruleset, print_script, write_script};
 pub use transaction::{ApplyError, ApplyErrorKind, Command, TableId};

@@ -25,7 +25,7 @@ use super::ast::{Ruleset, Table, TableFamily, Unsupported};
 use super::transaction::{Command, TableId};
 pub(super) use expr::{ct_key_word, meta, payload};
 pub(super) use statement::reject_with;
-pub(super) use value::{any_value, duration, value as typed};
+pub(super) use value::{any_value, value as typed};
 
 use lexer::{Lexer, Token};
 

@@ -277,7 +277,7 @@ impl MapSource {
 
 impl Expr {
     /// Whether it is the constant 0.
-    pub(super) fn is_zero(&self) -> bool {
+    pub(in crate::nftables) fn is_zero(&self) -> bool {
         matches!(self, Expr::Value(Value::Mark(0) | Value::Number(0)))
     }
 }

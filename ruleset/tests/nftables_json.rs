@@ -1,0 +1,108 @@
+//! The JSON form says the same as the text, and prints as nft prints it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kps_ruleset::nftables::{
+    Change, Difference, Object, Ruleset, compare, parse_json, parse_ruleset, print_json,
+};
+
+fn listings(of: &str) -> Vec<(String, String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/nftables");
+    let dirs: Vec<PathBuf> = match of {
+        "kube-proxy" => {
+            fs::read_dir(root.join(of)).unwrap().map(|entry| entry.unwrap().path()).collect()
+        }
+        _ => vec![root.join(of)],
+    };
+    let read = |dir: PathBuf| {
+        let text = fs::read_to_string(dir.join("nft.txt")).unwrap();
+        let json = fs::read_to_string(dir.join("nft.json")).unwrap();
+        (dir.file_name().unwrap().to_string_lossy().into_owned(), text, json)
+    };
+    let mut listings: Vec<_> = dirs.into_iter().map(read).collect();
+    listings.sort();
+    listings
+}
+
+/// Takes out what the JSON of nft 1.0.6 does not have.
+fn without_what_json_lacks(mut ruleset: Ruleset) -> Ruleset {
+    for table in &mut ruleset.tables {
+        table.comment = None;
+        table.chains.values_mut().for_each(|chain| chain.comment = None);
+    }
+    ruleset
+}
+
+#[test]
+fn text_and_json_of_kube_proxy_are_one_tree() {
+    for (name, text, json) in listings("kube-proxy") {
+        let from_json = parse_json(&json);
+        assert_eq!(from_json.errors, [], "{name}");
+        let from_text = without_what_json_lacks(parse_ruleset(&text).value);
+        assert_eq!(compare(&from_text, &from_json.ruleset), [], "{name}");
+    }
+}
+
+#[test]
+fn json_of_kube_proxy_prints_byte_for_byte() {
+    for (name, _, json) in listings("kube-proxy") {
+        let printed = print_json(&parse_json(&json).ruleset);
+        assert_eq!(printed.len(), json.trim_end().len(), "{name}");
+        assert!(printed == json.trim_end(), "{name}");
+    }
+}
+
+#[test]
+fn text_and_json_of_all_statements_are_one_tree() {
+    let (_, text, json) = listings("statements").remove(0);
+    let from_json = parse_json(&json);
+    assert_eq!(from_json.errors, []);
+    let from_text = without_what_json_lacks(parse_ruleset(&text).value);
+    let differences = compare(&from_text, &from_json.ruleset);
+    let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn json_of_all_statements_prints_as_nft_prints_it() {
+    let (_, _, json) = listings("statements").remove(0);
+    let theirs: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ours: serde_json::Value =
+        serde_json::from_str(&print_json(&parse_json(&json).ruleset)).unwrap();
+    let rules = |listing: &serde_json::Value| -> Vec<serde_json::Value> {
+        let objects = listing["nftables"].as_array().unwrap();
+        objects.iter().filter_map(|object| object.get("rule")).cloned().collect()
+    };
+    let (theirs, ours) = (rules(&theirs), rules(&ours));
+    assert_eq!(theirs.len(), ours.len());
+    let differ = |(a, b): &(&serde_json::Value, &serde_json::Value)| a["expr"] != b["expr"];
+    let lines: Vec<String> = theirs
+        .iter()
+        .zip(&ours)
+        .filter(differ)
+        .map(|(a, b)| format!("nft:  {}\nours: {}", a["expr"], b["expr"]))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn broken_json_is_reported() {
+    assert!(!parse_json("{\"nftables\": [").errors.is_empty());
+    assert!(!parse_json("[]").errors.is_empty());
+    let odd =
+        r#"{"nftables": [{"rule": {"family": "ip"}}, {"table": {"family": "ip", "name": "t"}}]}"#;
+    let parsed = parse_json(odd);
+    assert_eq!(parsed.errors.len(), 1);
+    assert_eq!(parsed.ruleset.tables.len(), 1);
+}
+
+#[test]
+fn a_missing_table_is_one_difference() {
+    let full = parse_ruleset("table ip t {\n}\n").value;
+    let difference = &compare(&full, &Ruleset::default())[0];
+    let Difference { object: Object::Table, change: Change::Missing(_), .. } = difference else {
+        panic!("{difference}")
+    };
+    assert_eq!(difference.to_string(), "missing table ip t");
+}
