@@ -10,14 +10,21 @@
 //! v1alpha1; [`view`] filters and categorises as kube-proxy does before it writes a rule;
 //! [`intent`] is the second opinion, written from the documentation rather than from the rules.
 
+pub mod address;
+pub mod cluster;
 pub mod config;
+pub mod diagnostic;
 pub mod endpoint;
+pub mod read;
 pub mod service_port;
 pub mod version;
 pub mod view;
 
+pub use cluster::Cluster;
 pub use config::{Config, Mode};
+pub use diagnostic::{Diagnostic, Place, Severity};
 pub use endpoint::Endpoint;
+pub use read::{Reading, Source, read};
 pub use service_port::{PortKey, ServicePort};
 pub use version::KubeVersion;
-pub use view::{Detector, NodePortAddresses, NodeView, PortView};
+pub use view::{Detector, NodePortAddresses, NodeView, PortView, view};

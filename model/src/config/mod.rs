@@ -1,8 +1,19 @@
 //! kube-proxy's configuration, in the internal form: what rules depend on.
+//!
+//! [`read`] takes a `KubeProxyConfiguration` as written ([`document`]: a whole document, some of its
+//! fields, or nothing), fills in defaults and validates as kube-proxy does.
 
+mod document;
+mod read;
+
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 use ipnet::IpNet;
+use thiserror::Error;
+
+pub use read::{ConfigError, read};
 
 /// A mode of kube-proxy on Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +43,7 @@ pub struct Config {
     pub iptables_masquerade_bit: u8,
     /// `nftables.masqueradeBit`.
     pub nftables_masquerade_bit: u8,
-    /// `masqueradeAll` of the mode's own section.
+    /// `masqueradeAll` of the mode's own section; ipvs mode takes that of iptables.
     pub masquerade_all: bool,
     /// `iptables.localhostNodePorts`.
     pub localhost_node_ports: bool,
@@ -76,7 +87,7 @@ pub struct IpvsConfig {
 
 /// Feature gates that rules depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)]
+#[expect(clippy::struct_excessive_bools, reason = "each gate is a switch of its own")]
 pub struct FeatureGates {
     /// `PreferSameTrafficDistribution`: node hints count.
     pub prefer_same_traffic_distribution: bool,
@@ -86,6 +97,52 @@ pub struct FeatureGates {
     pub allow_service_external_ips: bool,
     /// `MultiCIDRServiceAllocator`: ServiceCIDRs are watched.
     pub multi_cidr_service_allocator: bool,
+}
+
+impl Default for FeatureGates {
+    /// The gates of 1.37; since 1.34 none of the defaults differs.
+    fn default() -> Self {
+        FeatureGates {
+            prefer_same_traffic_distribution: true,
+            nftables_localhost_node_ports: false,
+            allow_service_external_ips: true,
+            multi_cidr_service_allocator: true,
+        }
+    }
+}
+
+impl Mode {
+    /// Returns the mode's name, as `mode` and the command line spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Iptables => "iptables",
+            Mode::Ipvs => "ipvs",
+            Mode::Nftables => "nftables",
+        }
+    }
+}
+
+/// A word that names no mode.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is no mode; expected iptables, nftables or ipvs")]
+pub struct ParseModeError(pub String);
+
+impl FromStr for Mode {
+    type Err = ParseModeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Mode::Iptables, Mode::Ipvs, Mode::Nftables]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+            .ok_or_else(|| ParseModeError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl Config {

@@ -1,0 +1,188 @@
+//! From a Service to its ServicePorts in one family (`pkg/proxy/serviceport.go`,
+//! `pkg/proxy/servicechangetracker.go`).
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{self as core, ServiceSpec};
+use kps_flow::{Family, Protocol};
+
+use crate::address::{parse_address, parse_prefix};
+use crate::{Config, KubeVersion, PortKey, ServicePort};
+
+/// The label by which a Service is left to another proxy.
+pub const SERVICE_PROXY_NAME: &str = "service.kubernetes.io/service-proxy-name";
+/// The label of headless Services and their slices.
+pub const HEADLESS: &str = "service.kubernetes.io/headless";
+/// The affinity time that the API server fills in: three hours, in seconds.
+const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
+
+/// Tells whether kube-proxy gets to see this Service at all (the label selector of its informer).
+#[must_use]
+pub fn is_watched(service: &core::Service, version: KubeVersion) -> bool {
+    let labelled = |label| service.metadata.labels.as_ref().is_some_and(|l| l.contains_key(label));
+    let headless_label_counts = version <= KubeVersion::V1_35;
+    !labelled(SERVICE_PROXY_NAME) && !(headless_label_counts && labelled(HEADLESS))
+}
+
+/// Returns the ServicePorts of a Service in one family.
+#[must_use]
+pub fn service_ports(
+    service: &core::Service,
+    family: Family,
+    config: &Config,
+    version: KubeVersion,
+) -> Vec<ServicePort> {
+    let Some(spec) = &service.spec else { return Vec::new() };
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return Vec::new();
+    }
+    let Some(cluster_ip) = cluster_ip(spec, family) else { return Vec::new() };
+    let shared = Shared::of(service, spec, family, config, version);
+    let ports = spec.ports.as_deref().unwrap_or_default();
+    ports.iter().filter_map(|port| shared.port(service, cluster_ip, port)).collect()
+}
+
+/// Returns the cluster IP of a family: that of `clusterIPs` at the place of the family in
+/// `ipFamilies`, or `clusterIP` if there are no `ipFamilies`.
+fn cluster_ip(spec: &ServiceSpec, family: Family) -> Option<IpAddr> {
+    let primary = spec.cluster_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != "None")?;
+    let families = spec.ip_families.as_deref().unwrap_or_default();
+    if families.is_empty() {
+        return parse_address(primary).filter(|ip| Family::of(*ip) == family);
+    }
+    let index = families.iter().position(|name| *name == family.to_string())?;
+    let ips = spec.cluster_ips.as_deref().unwrap_or_default();
+    parse_address(ips.get(index)?).filter(|ip| Family::of(*ip) == family)
+}
+
+/// What all ports of a Service have in common.
+struct Shared {
+    affinity: Option<u32>,
+    external_local: bool,
+    internal_local: bool,
+    external_ips: Vec<IpAddr>,
+    load_balancer_vips: Vec<IpAddr>,
+    source_ranges: Vec<IpNet>,
+    health_check_node_port: Option<u16>,
+    has_external_ips: bool,
+}
+
+impl Shared {
+    fn of(
+        service: &core::Service,
+        spec: &ServiceSpec,
+        family: Family,
+        config: &Config,
+        version: KubeVersion,
+    ) -> Shared {
+        let all_external_ips = external_ips(spec, family);
+        let hidden = version >= KubeVersion::V1_36 && !config.gates.allow_service_external_ips;
+        Shared {
+            affinity: affinity(spec),
+            external_local: external_local(spec),
+            internal_local: spec.internal_traffic_policy.as_deref() == Some("Local"),
+            has_external_ips: !all_external_ips.is_empty(),
+            external_ips: if hidden { Vec::new() } else { all_external_ips },
+            load_balancer_vips: load_balancer_vips(service, family),
+            source_ranges: source_ranges(spec, family),
+            health_check_node_port: health_check_node_port(spec),
+        }
+    }
+
+    fn port(
+        &self,
+        service: &core::Service,
+        cluster_ip: IpAddr,
+        port: &core::ServicePort,
+    ) -> Option<ServicePort> {
+        Some(ServicePort {
+            key: PortKey {
+                namespace: service.metadata.namespace.clone().unwrap_or_default(),
+                name: service.metadata.name.clone().unwrap_or_default(),
+                port_name: port.name.clone().unwrap_or_default(),
+                protocol: protocol(port.protocol.as_deref())?,
+            },
+            cluster_ip,
+            port: u16::try_from(port.port).ok()?,
+            node_port: port_number(port.node_port),
+            affinity: self.affinity,
+            external_local: self.external_local,
+            internal_local: self.internal_local,
+            external_ips: self.external_ips.clone(),
+            load_balancer_vips: self.load_balancer_vips.clone(),
+            source_ranges: self.source_ranges.clone(),
+            health_check_node_port: self.health_check_node_port,
+            has_external_ips: self.has_external_ips,
+        })
+    }
+}
+
+/// Reads a protocol of a Service or slice port; the API server fills in TCP.
+#[must_use]
+pub fn protocol(text: Option<&str>) -> Option<Protocol> {
+    match text.unwrap_or("TCP") {
+        "TCP" => Some(Protocol::Tcp),
+        "UDP" => Some(Protocol::Udp),
+        "SCTP" => Some(Protocol::Sctp),
+        _ => None,
+    }
+}
+
+/// Reads a port number; 0 and anything outside the range is none.
+fn port_number(number: Option<i32>) -> Option<u16> {
+    number.and_then(|n| u16::try_from(n).ok()).filter(|n| *n != 0)
+}
+
+fn affinity(spec: &ServiceSpec) -> Option<u32> {
+    if spec.session_affinity.as_deref() != Some("ClientIP") {
+        return None;
+    }
+    let client_ip = spec.session_affinity_config.as_ref().and_then(|c| c.client_ip.as_ref());
+    let seconds = client_ip.and_then(|c| c.timeout_seconds).unwrap_or(DEFAULT_AFFINITY_SECONDS);
+    Some(u32::try_from(seconds).unwrap_or_default())
+}
+
+/// Policy Local counts where there can be traffic from outside. A ClusterIP Service has it by its
+/// external IPs, of whichever family.
+fn external_local(spec: &ServiceSpec) -> bool {
+    let from_outside = match spec.type_.as_deref() {
+        Some("LoadBalancer" | "NodePort") => true,
+        _ => spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty()),
+    };
+    from_outside && spec.external_traffic_policy.as_deref() == Some("Local")
+}
+
+fn external_ips(spec: &ServiceSpec, family: Family) -> Vec<IpAddr> {
+    let ips = spec.external_ips.as_deref().unwrap_or_default();
+    of_family(ips.iter().filter_map(|ip| parse_address(ip)), family)
+}
+
+fn load_balancer_vips(service: &core::Service, family: Family) -> Vec<IpAddr> {
+    let status = service.status.as_ref().and_then(|s| s.load_balancer.as_ref());
+    let ingress = status.and_then(|s| s.ingress.as_deref()).unwrap_or_default();
+    let served = ingress.iter().filter(|i| matches!(i.ip_mode.as_deref(), None | Some("VIP")));
+    of_family(served.filter_map(|i| parse_address(i.ip.as_deref()?)), family)
+}
+
+fn of_family(ips: impl Iterator<Item = IpAddr>, family: Family) -> Vec<IpAddr> {
+    ips.filter(|ip| Family::of(*ip) == family).collect()
+}
+
+/// Returns the source ranges of a family. A range of length zero lifts the restriction: the list
+/// counts as empty (kubernetes/kubernetes#132722).
+fn source_ranges(spec: &ServiceSpec, family: Family) -> Vec<IpNet> {
+    let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
+    let ranges: Vec<IpNet> = ranges
+        .iter()
+        .filter_map(|range| parse_prefix(range.trim()))
+        .filter(|range| Family::of(range.addr()) == family)
+        .collect();
+    if ranges.iter().any(|range| range.prefix_len() == 0) { Vec::new() } else { ranges }
+}
+
+fn health_check_node_port(spec: &ServiceSpec) -> Option<u16> {
+    let wanted = spec.type_.as_deref() == Some("LoadBalancer")
+        && spec.external_traffic_policy.as_deref() == Some("Local");
+    port_number(spec.health_check_node_port).filter(|_| wanted)
+}
