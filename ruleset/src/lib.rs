@@ -9,6 +9,7 @@
 //! a language can say beyond them is kept as `Unsupported` text with its place, so that a walker
 //! can be loud about it.
 
+pub mod dump;
 pub mod host;
 pub mod ipset;
 pub mod iptables;
@@ -20,6 +21,7 @@ pub mod parsed;
 pub mod protocol;
 mod words;
 
+pub use dump::{Dump, DumpError};
 pub use name::Name;
 pub use node::NodeState;
 pub use parsed::{ParseError, Parsed};

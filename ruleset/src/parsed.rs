@@ -4,11 +4,11 @@ use thiserror::Error;
 
 /// What was read, and what could not be.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parsed<T> {
+pub struct Parsed<T, E = ParseError> {
     /// All that could be read.
     pub value: T,
-    /// The lines that were skipped, in the order of the text.
-    pub errors: Vec<ParseError>,
+    /// The lines or places that were skipped, in the order of the text.
+    pub errors: Vec<E>,
 }
 
 /// A line that was skipped.

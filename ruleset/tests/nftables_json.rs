@@ -40,14 +40,14 @@ fn text_and_json_of_kube_proxy_are_one_tree() {
         let from_json = parse_json(&json);
         assert_eq!(from_json.errors, [], "{name}");
         let from_text = without_what_json_lacks(parse_ruleset(&text).value);
-        assert_eq!(compare(&from_text, &from_json.ruleset), [], "{name}");
+        assert_eq!(compare(&from_text, &from_json.value), [], "{name}");
     }
 }
 
 #[test]
 fn json_of_kube_proxy_prints_byte_for_byte() {
     for (name, _, json) in listings("kube-proxy") {
-        let printed = print_json(&parse_json(&json).ruleset);
+        let printed = print_json(&parse_json(&json).value);
         assert_eq!(printed.len(), json.trim_end().len(), "{name}");
         assert!(printed == json.trim_end(), "{name}");
     }
@@ -59,7 +59,7 @@ fn text_and_json_of_all_statements_are_one_tree() {
     let from_json = parse_json(&json);
     assert_eq!(from_json.errors, []);
     let from_text = without_what_json_lacks(parse_ruleset(&text).value);
-    let differences = compare(&from_text, &from_json.ruleset);
+    let differences = compare(&from_text, &from_json.value);
     let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -69,7 +69,7 @@ fn json_of_all_statements_prints_as_nft_prints_it() {
     let (_, _, json) = listings("statements").remove(0);
     let theirs: serde_json::Value = serde_json::from_str(&json).unwrap();
     let ours: serde_json::Value =
-        serde_json::from_str(&print_json(&parse_json(&json).ruleset)).unwrap();
+        serde_json::from_str(&print_json(&parse_json(&json).value)).unwrap();
     let rules = |listing: &serde_json::Value| -> Vec<serde_json::Value> {
         let objects = listing["nftables"].as_array().unwrap();
         objects.iter().filter_map(|object| object.get("rule")).cloned().collect()
@@ -94,7 +94,7 @@ fn broken_json_is_reported() {
         r#"{"nftables": [{"rule": {"family": "ip"}}, {"table": {"family": "ip", "name": "t"}}]}"#;
     let parsed = parse_json(odd);
     assert_eq!(parsed.errors.len(), 1);
-    assert_eq!(parsed.ruleset.tables.len(), 1);
+    assert_eq!(parsed.value.tables.len(), 1);
 }
 
 #[test]

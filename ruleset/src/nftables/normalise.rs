@@ -225,6 +225,13 @@ fn coerce_key(key: &mut Key, types: &[DataType]) {
     *key = key.iter().zip(types).map(wanted).collect::<Vec<_>>().into();
 }
 
+/// Gives the only part of a key a kind.
+pub(super) fn coerce_to_kind(key: &mut Key, kind: Kind) {
+    if let Key::One(value) = key {
+        *value = coerced(*value, kind);
+    }
+}
+
 /// Returns a value that was read without its type as a value of that type.
 fn coerced(value: Value, kind: Kind) -> Value {
     match (without_full_prefix(value), kind) {

@@ -4,12 +4,13 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{HostParsed, each_line, word_after};
+use super::{each_line, word_after};
+use crate::Parsed;
 use crate::host::{Address, Scope};
 
 /// Reads `ip -o addr show`, one address a line: `3: eth0    inet 192.0.2.10/24 scope global eth0\ …`.
 #[must_use]
-pub fn parse_addresses(text: &str) -> HostParsed<Vec<Address>> {
+pub fn parse_addresses(text: &str) -> Parsed<Vec<Address>> {
     each_line(text, address)
 }
 

@@ -11,60 +11,33 @@ mod rule;
 
 use std::collections::BTreeMap;
 
-use thiserror::Error;
+use crate::parsed::{ParseError, Parsed, lines};
 
 pub use address::parse_addresses;
 pub use link::parse_links;
 pub use route::parse_routes;
 pub use rule::parse_rules;
 
-/// What was read, and the lines that could not be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostParsed<T> {
-    /// All that could be read.
-    pub value: T,
-    /// The lines that were skipped.
-    pub errors: Vec<HostParseError>,
-}
-
-/// A line that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("line {line}: expected {expected}: `{text}`")]
-pub struct HostParseError {
-    /// The line, counted from 1.
-    pub line: u32,
-    /// What would have been right.
-    pub expected: &'static str,
-    /// The line's text.
-    pub text: String,
-}
-
 /// Reads `sysctl -a`: `name = value`.
 #[must_use]
-pub fn parse_sysctls(text: &str) -> HostParsed<BTreeMap<String, String>> {
+pub fn parse_sysctls(text: &str) -> Parsed<BTreeMap<String, String>> {
     let entries = each_line(text, |line| {
         let (name, value) = line.split_once('=').ok_or("`name = value`")?;
         Ok(Some((name.trim().replace('/', "."), value.trim().to_owned())))
     });
-    HostParsed { value: entries.value.into_iter().collect(), errors: entries.errors }
+    Parsed { value: entries.value.into_iter().collect(), errors: entries.errors }
 }
 
 /// Reads each line that is not empty; `None` means that there is nothing in it.
 fn each_line<T>(
     text: &str,
     mut read: impl FnMut(&str) -> Result<Option<T>, &'static str>,
-) -> HostParsed<Vec<T>> {
-    let mut parsed = HostParsed { value: Vec::new(), errors: Vec::new() };
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.trim().is_empty() {
-            continue;
-        }
+) -> Parsed<Vec<T>> {
+    let mut parsed = Parsed { value: Vec::new(), errors: Vec::new() };
+    for (number, line) in lines(text).filter(|(_, line)| !line.is_empty()) {
         match read(line) {
             Ok(read) => parsed.value.extend(read),
-            Err(expected) => {
-                let text = line.trim().to_owned();
-                parsed.errors.push(HostParseError { line: number, expected, text });
-            }
+            Err(expected) => parsed.errors.push(ParseError::new(number, expected, line)),
         }
     }
     parsed

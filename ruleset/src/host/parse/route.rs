@@ -4,14 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::{HostParsed, each_line, table_number, word_after};
+use super::{each_line, table_number, word_after};
+use crate::Parsed;
 use crate::host::{Route, RouteKind};
 
 /// Reads `ip route show table all` and `ip -6 route show table all`, one after the other or alone.
 ///
 /// A route with several next hops becomes one route for each of them.
 #[must_use]
-pub fn parse_routes(text: &str) -> HostParsed<Vec<Route>> {
+pub fn parse_routes(text: &str) -> Parsed<Vec<Route>> {
     let mut head: Option<Route> = None;
     let mut parsed = each_line(text, |line| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -2,7 +2,8 @@
 
 use ipnet::IpNet;
 
-use super::{HostParsed, each_line, table_number};
+use super::{each_line, table_number};
+use crate::Parsed;
 use crate::host::PolicyRule;
 
 /// Reads `ip rule` and `ip -6 rule`, one after the other or alone.
@@ -11,7 +12,7 @@ use crate::host::PolicyRule;
 /// first that is lower than the one before it begins the listing of IPv6. `ipv6` is the family of
 /// the first listing.
 #[must_use]
-pub fn parse_rules(text: &str, ipv6: bool) -> HostParsed<Vec<PolicyRule>> {
+pub fn parse_rules(text: &str, ipv6: bool) -> Parsed<Vec<PolicyRule>> {
     let mut ipv6 = ipv6;
     let mut last = 0;
     each_line(text, |line| {

@@ -17,15 +17,7 @@ use serde_json::ser::Formatter;
 use thiserror::Error;
 
 use super::ast::Ruleset;
-
-/// What was read of a JSON listing, and what could not be.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct JsonParsed {
-    /// All that could be read.
-    pub ruleset: Ruleset,
-    /// The objects that were skipped.
-    pub errors: Vec<JsonError>,
-}
+use crate::Parsed;
 
 /// Why a JSON listing or an object of it could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -55,7 +47,7 @@ pub enum JsonError {
 
 /// Reads the JSON form of a rule set.
 #[must_use]
-pub fn parse_json(text: &str) -> JsonParsed {
+pub fn parse_json(text: &str) -> Parsed<Ruleset, JsonError> {
     read::listing(text)
 }
 

@@ -4,8 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::read_value::{element, elements, expr, map_source, right, verdict};
-use super::{JsonError, JsonParsed, model};
-use crate::Name;
+use super::{JsonError, model};
 use crate::nftables::ast::{
     BaseChain, Binary, BinaryOp, Chain, ChainKind, Counter, DataType, Expr, Hook, Mangle, Match,
     Nat, NatFlags, NatKind, Policy, Reject, Relation, Rule, Ruleset, Set, SetFlags, SetOp,
@@ -14,11 +13,12 @@ use crate::nftables::ast::{
 use crate::nftables::datatype::{KeyKinds, Kind, kind_of};
 use crate::nftables::parse::reject_with;
 use crate::nftables::transaction::TableId;
+use crate::{Name, Parsed};
 
 type Result<T> = std::result::Result<T, String>;
 
 /// Reads a whole listing.
-pub(super) fn listing(text: &str) -> JsonParsed {
+pub(super) fn listing(text: &str) -> Parsed<Ruleset, JsonError> {
     let json: Json = match serde_json::from_str(text) {
         Ok(json) => json,
         Err(error) => return failed(syntax(&error)),
@@ -26,18 +26,18 @@ pub(super) fn listing(text: &str) -> JsonParsed {
     let Some(objects) = json.get("nftables").and_then(Json::as_array) else {
         return failed(JsonError::NoListing);
     };
-    let mut parsed = JsonParsed::default();
+    let mut parsed = Parsed { value: Ruleset::default(), errors: Vec::new() };
     for (index, object) in objects.iter().enumerate() {
-        if let Err(message) = read_object(object, &mut parsed.ruleset) {
+        if let Err(message) = read_object(object, &mut parsed.value) {
             parsed.errors.push(JsonError::Object { index, message });
         }
     }
-    parsed.ruleset.tables.iter_mut().for_each(mark_dynamic_sets);
+    parsed.value.tables.iter_mut().for_each(mark_dynamic_sets);
     parsed
 }
 
-fn failed(error: JsonError) -> JsonParsed {
-    JsonParsed { ruleset: Ruleset::default(), errors: vec![error] }
+fn failed(error: JsonError) -> Parsed<Ruleset, JsonError> {
+    Parsed { value: Ruleset::default(), errors: vec![error] }
 }
 
 fn syntax(error: &serde_json::Error) -> JsonError {

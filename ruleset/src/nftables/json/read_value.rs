@@ -8,7 +8,8 @@ use crate::nftables::ast::{
     MapLookup, MapSource, Meta, NumgenMode, Value, Verdict,
 };
 use crate::nftables::datatype::{KeyKinds, Kind, kind_of};
-use crate::nftables::parse::{any_value, ct_key_word, meta, payload, typed};
+use crate::nftables::normalise::coerce_to_kind;
+use crate::nftables::parse::{MOST_OPERATORS, any_value, ct_key_word, meta, payload, typed};
 
 /// Reads an expression that is no constant.
 pub(super) fn expr(json: &Json) -> Option<Expr> {
@@ -93,6 +94,9 @@ fn binary(op: &str, sides: &Json) -> Option<Expr> {
     };
     let [first, rest @ ..] = sides.as_array()?.as_slice() else { return None };
     // Newer nft writes a chain of one operator as one list.
+    if rest.len() > MOST_OPERATORS {
+        return None;
+    }
     rest.iter().try_fold(expr(first)?, |left, side| {
         let right = right(side, &left)?;
         Some(Expr::Binary(Box::new(Binary { left, op, right })))
@@ -109,15 +113,30 @@ pub(super) fn right(json: &Json, left: &Expr) -> Option<Expr> {
     }
     match constant(json, kind_of(left)) {
         Some(value) => Some(Expr::Value(value)),
-        None => expr(json),
+        None => expr_of_kind(json, kind_of(left)),
     }
+}
+
+/// Reads an expression; the data of a map has the kind of what it is set to.
+fn expr_of_kind(json: &Json, kind: Kind) -> Option<Expr> {
+    let mut read = expr(json)?;
+    if let Expr::Map(lookup) = &mut read
+        && let MapSource::Anonymous(elements) = &mut lookup.map
+    {
+        for element in elements {
+            if let Some(Data::Values(values)) = &mut element.data {
+                coerce_to_kind(values, kind);
+            }
+        }
+    }
+    Some(read)
 }
 
 /// Reads an address or port of a translation.
 pub(super) fn nat_part(json: &Json, kind: Kind) -> Option<Expr> {
     match constant(json, kind) {
         Some(value) => Some(Expr::Value(value)),
-        None => expr(json),
+        None => expr_of_kind(json, kind),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::model;
-use super::write_value::{element, expr, map_source, value};
+use super::write_value::{element, expr, map_source, unsupported, value};
 use crate::Name;
 use crate::nftables::ast::{
     BaseChain, Chain, Counter, DataType, Expr, Match, Nat, Reject, Relation, Rule, Ruleset, Set,
@@ -155,7 +155,7 @@ fn statement(statement: &Statement, family: TableFamily) -> Json {
             let kind = if *target { "target" } else { "match" };
             json!({"xt": {"type": kind, "name": name.as_str()}})
         }
-        Statement::Unsupported(unsupported) => json!(unsupported.text.as_str()),
+        Statement::Unsupported(text) => unsupported(text),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::write::{right, verdict};
 use crate::nftables::ast::{
-    Ct, CtDirection, Data, Element, Expr, FibResult, MapSource, NumgenMode, Value,
+    Ct, CtDirection, Data, Element, Expr, FibResult, MapSource, NumgenMode, Unsupported, Value,
 };
 use crate::nftables::datatype::{KeyKinds, Kind, protocol_name};
 
@@ -40,8 +40,15 @@ pub(super) fn expr(of: &Expr) -> Json {
             let data = map_source(&lookup.map, &lookup.key);
             json!({"map": {"key": expr(&lookup.key), "data": data}})
         }
-        Expr::Unsupported(unsupported) => json!(unsupported.text.as_str()),
+        Expr::Unsupported(text) => unsupported(text),
     }
+}
+
+/// Returns what was read from JSON as it was, and other text as a string, as nft does with what its
+/// JSON form cannot say.
+pub(super) fn unsupported(of: &Unsupported) -> Json {
+    let json = of.text.starts_with('{').then(|| serde_json::from_str(&of.text).ok()).flatten();
+    json.unwrap_or_else(|| json!(of.text.as_str()))
 }
 
 fn ct(ct: Ct) -> Json {

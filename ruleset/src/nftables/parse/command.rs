@@ -18,6 +18,7 @@ impl<'a> Parser<'a> {
             if self.skip_prompt() {
                 continue;
             }
+            self.item_at = (self.lexer.token_line(), self.lexer.token_column());
             match self.item_here() {
                 Ok(item) => return Some(item),
                 Err(error) => {

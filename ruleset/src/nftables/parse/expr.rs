@@ -9,6 +9,10 @@ use crate::nftables::ast::{
 };
 use crate::nftables::datatype::{Kind, kind_of};
 
+/// Operators nest to the left, and trees are walked by recursion. No rule needs
+/// more.
+pub(in crate::nftables) const MOST_OPERATORS: usize = 16;
+
 impl<'a> Parser<'a> {
     /// Reads what is looked at or looked up: fields and properties, joined and masked.
     pub(super) fn lookup(&mut self) -> Result<Expr> {
@@ -110,8 +114,13 @@ impl<'a> Parser<'a> {
     }
 
     fn operation_above(&mut self, mut left: Expr, least: u8) -> Result<Expr> {
+        let mut operators = 0;
         while let Some((op, strength)) = self.binary_op().filter(|(_, s)| *s >= least) {
             self.bump();
+            operators += 1;
+            if operators > MOST_OPERATORS {
+                return Err(Expected("a shorter expression"));
+            }
             let kind = kind_of(&left);
             let right = self.operand(kind)?;
             let right = match self.binary_op() {

@@ -23,20 +23,12 @@ use thiserror::Error;
 
 use super::ast::{Ruleset, Table, TableFamily, Unsupported};
 use super::transaction::{Command, TableId};
-pub(super) use expr::{ct_key_word, meta, payload};
+use crate::Parsed;
+pub(super) use expr::{MOST_OPERATORS, ct_key_word, meta, payload};
 pub(super) use statement::reject_with;
 pub(super) use value::{any_value, value as typed};
 
 use lexer::{Lexer, Token};
-
-/// What was read, and what could not be.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parsed<T> {
-    /// All that could be read.
-    pub value: T,
-    /// The places that were skipped, in the order of the text.
-    pub errors: Vec<ParseError>,
-}
 
 /// A place that breaks the structure of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -56,7 +48,7 @@ pub struct ParseError {
 ///
 /// Commands of a script are applied in order; one that fails is reported and has no effect.
 #[must_use]
-pub fn parse_ruleset(text: &str) -> Parsed<Ruleset> {
+pub fn parse_ruleset(text: &str) -> Parsed<Ruleset, ParseError> {
     let mut parser = Parser::new(text);
     let mut ruleset = Ruleset::default();
     while let Some(item) = parser.item() {
@@ -73,7 +65,7 @@ pub fn parse_ruleset(text: &str) -> Parsed<Ruleset> {
 
 /// Reads a script for `nft -f`. A table in block form becomes the commands that create it.
 #[must_use]
-pub fn parse_script(text: &str) -> Parsed<Vec<Command>> {
+pub fn parse_script(text: &str) -> Parsed<Vec<Command>, ParseError> {
     let mut parser = Parser::new(text);
     let mut commands = Vec::new();
     while let Some(item) = parser.item() {
@@ -98,6 +90,8 @@ struct Parser<'a> {
     token: Token<'a>,
     /// The family of the table that is read, which decides what `reject` means.
     family: TableFamily,
+    /// Line and column of the table or command that is read.
+    item_at: (u32, u32),
     errors: Vec<ParseError>,
 }
 
@@ -111,14 +105,16 @@ impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        Parser { lexer, token, family: TableFamily::Ip, errors: Vec::new() }
+        Parser { lexer, token, family: TableFamily::Ip, item_at: (1, 1), errors: Vec::new() }
     }
 
     /// Applies commands of a text to the rule set that it describes.
     fn apply(&mut self, ruleset: &mut Ruleset, commands: &[Command]) {
         for command in commands {
             if let Err(error) = ruleset.apply(std::slice::from_ref(command)) {
-                self.report_found("a command that can be applied", error.to_string());
+                let (line, column) = self.item_at;
+                let (expected, found) = ("a command that can be applied", error.to_string());
+                self.errors.push(ParseError { line, column, expected, found });
             }
         }
     }
@@ -208,10 +204,7 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, Expected(expected): Expected) {
-        self.report_found(expected, self.token.to_string());
-    }
-
-    fn report_found(&mut self, expected: &'static str, found: String) {
+        let found = self.token.to_string();
         let (line, column) = (self.lexer.token_line(), self.lexer.token_column());
         self.errors.push(ParseError { line, column, expected, found });
     }
