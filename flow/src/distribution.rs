@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
-use num_traits::{One, Zero};
+use num_traits::{One, ToPrimitive, Zero};
 
 /// A probability as a product of factors. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +48,29 @@ impl Weight {
             return self.clone();
         }
         Weight(Some(Arc::new(Factor { share: Share::Small(ratio), rest: self.clone() })))
+    }
+
+    /// Returns the weight in units of 2^-64. Each factor may lose one unit by rounding down; factors
+    /// whose denominators are powers of two, up to 2^64 in all, lose nothing.
+    #[must_use]
+    pub fn to_fixed(&self) -> u128 {
+        let one = BigInt::one() << 64;
+        let mut fixed: u128 = 1 << 64;
+        let mut next = self.0.as_deref();
+        while let Some(Factor { share, rest }) = next {
+            fixed = match share {
+                Share::Small(ratio) => fixed
+                    .checked_mul((*ratio.numer()).into())
+                    .map_or(0, |product| product / u128::from(*ratio.denom())),
+                Share::Big(ratio) => {
+                    let factor: BigInt = ratio.numer() * &one / ratio.denom();
+                    let factor = factor.to_u128().unwrap_or(0);
+                    fixed.checked_mul(factor >> 1).map_or(0, |product| product >> 63)
+                }
+            };
+            next = rest.0.as_deref();
+        }
+        fixed
     }
 
     /// Multiplies the factors out.
@@ -146,5 +169,14 @@ mod tests {
         let merged = distribution.merged();
         assert_eq!(merged.values().sum::<BigRational>(), BigRational::one());
         assert_eq!(merged[&17], BigRational::new(1.into(), n.into()));
+    }
+
+    #[test]
+    fn fixed_point_is_exact_for_draws_of_the_kernel() {
+        let half = Weight::one().times(Ratio::new(1, 2));
+        assert_eq!(half.times(Ratio::new(1_431_655_766, 1 << 32)).to_fixed(), 1_431_655_766 << 31);
+        assert_eq!(Weight::one().to_fixed(), 1 << 64);
+        let third = Weight::exactly(BigRational::new(1.into(), 3.into()));
+        assert!(((1_u128 << 64) / 3).abs_diff(third.to_fixed()) <= 2);
     }
 }
