@@ -30,6 +30,7 @@
 //! happened. Start with [`walk`].
 
 pub mod conntrack;
+pub mod draw;
 pub mod host;
 pub mod mark;
 pub mod packet;

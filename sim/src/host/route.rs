@@ -227,7 +227,7 @@ fn local_routes(address: &Address, all: &[Address]) -> impl Iterator<Item = Rout
     let mut local = host(RouteKind::Local, network.addr());
     local.source = Some(super::source::primary_of(address, all));
     let whole = network.addr().is_loopback() && network.addr().is_ipv4();
-    let loopback = whole.then(|| plain(LOCAL, RouteKind::Local, network.trunc(), address.link));
+    let loopback = whole.then(|| Route { destination: network.trunc(), ..local.clone() });
     let broadcast = (network.addr().is_ipv4() && network.prefix_len() < 31)
         .then(|| host(RouteKind::Broadcast, network.broadcast()));
     let anycast = (network.addr().is_ipv6() && network.prefix_len() < 127)

@@ -105,10 +105,12 @@ fn records(name: &str, mode: &str) -> Vec<Record> {
     read(&file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// Returns the names of the clusters: each has a directory.
 fn clusters() -> Vec<String> {
-    let entries = fs::read_dir(snapshots().join("lab")).unwrap();
+    let entries = fs::read_dir(snapshots().join("lab")).unwrap().map(Result::unwrap);
+    let directories = entries.filter(|entry| entry.path().is_dir());
     let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        directories.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
