@@ -11,3 +11,4 @@
 
 pub mod iptables;
 pub mod ipvs;
+pub mod nftables;

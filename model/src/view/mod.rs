@@ -55,6 +55,9 @@ pub struct NodeView {
     /// Whether node ports answer on IPv4 loopback addresses (iptables mode): configured, and
     /// loopback is among the addresses that serve node ports. Never in IPv6.
     pub localhost_node_ports: bool,
+    /// Whether node ports on loopback addresses are handled in nftables mode (gate
+    /// `KubeProxyNFTablesLocalhostNodePorts`).
+    pub localhost_node_port_gate: bool,
     /// Whether connection tracking lets TCP packets outside the window pass
     /// (`nf_conntrack_tcp_be_liberal` as the proxy finds it at its start).
     pub tcp_be_liberal: bool,
@@ -132,6 +135,7 @@ pub fn view(
         interface_addresses: interface_addresses(&facts, family),
         detector: Detector::new(&config.detect_local, &facts, family),
         localhost_node_ports: config.localhost_node_ports && node_ports.contains_ipv4_loopback,
+        localhost_node_port_gate: config.gates.nftables_localhost_node_ports,
         node_ports,
         service_cidrs: service_cidrs(cluster, config, family),
         mark: config.mark(),

@@ -18,6 +18,7 @@ pub fn node_without_services() -> NodeView {
         node_name: "node-a".into(),
         node_ip: ip("192.168.0.2"),
         interface_addresses: ["127.0.0.1", "192.168.0.2", "192.168.1.2"].map(ip).into(),
+        pod_cidrs: Vec::new(),
         detector: Some(Detector::Cidr("10.0.0.0/8".parse().unwrap())),
         node_ports: NodePortAddresses {
             cidrs: vec!["0.0.0.0/0".parse().unwrap()],
@@ -29,6 +30,7 @@ pub fn node_without_services() -> NodeView {
         mark: 0x4000,
         masquerade_all: false,
         localhost_node_ports: true,
+        localhost_node_port_gate: false,
         tcp_be_liberal: false,
         nfacct: true,
         ipvs: IpvsConfig::default(),
@@ -51,8 +53,7 @@ pub fn six_services() -> NodeView {
             port.health_check_node_port = Some(30000);
         })
         .endpoint("10.180.0.2:80", false);
-    let svc3 =
-        service(3).with(|port| port.node_port = Some(3003)).endpoint("10.180.0.3:80", false);
+    let svc3 = service(3).with(|port| port.node_port = Some(3003)).endpoint("10.180.0.3:80", false);
     let svc4 = service(4)
         .with(|port| {
             port.external_ips = vec![ip("192.168.99.33")];
