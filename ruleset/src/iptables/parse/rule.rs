@@ -1,8 +1,8 @@
 //! Reads one rule.
 
 use super::super::ast::{
-    Counters, Family, Header, InterfacePattern, Layout, Match, Part, PortTest, Rule, Target,
-    Unknown,
+    Counters, Family, Header, InterfacePattern, Layout, Match, Negatable, Network, Part, PortTest,
+    Rule, Target, Unknown,
 };
 use super::super::print;
 use super::args::{Args, Bad, Progress, Read, Taken, network};
@@ -98,12 +98,12 @@ impl RuleReader {
         Ok(Some(match option {
             "-s" | "--source" | "--src" => {
                 let word = args.word()?;
-                self.header.source = args.test(network(&word, self.family)?);
+                self.header.source = address_test(network(&word, self.family)?, args);
                 if word.contains('/') { Part::Source } else { Part::SourceHost }
             }
             "-d" | "--destination" | "--dst" => {
                 let word = args.word()?;
-                self.header.destination = args.test(network(&word, self.family)?);
+                self.header.destination = address_test(network(&word, self.family)?, args);
                 if word.contains('/') { Part::Destination } else { Part::DestinationHost }
             }
             "-p" | "--protocol" | "--proto" => {
@@ -114,7 +114,7 @@ impl RuleReader {
                 Part::Protocol
             }
             "-i" | "--in-interface" => {
-                self.header.input = Some(InterfacePattern(args.name()?)).and_then(|i| args.test(i));
+                self.header.input = interface_test(args)?;
                 Part::Input
             }
             "-o" | "--out-interface" => {
@@ -298,6 +298,18 @@ impl<T> From<(T, bool)> for Open<T> {
     fn from((extension, complete): (T, bool)) -> Open<T> {
         Open { extension, complete, given: false }
     }
+}
+
+/// Returns the test of an address; the tools keep none that always holds.
+fn address_test(network: Network, args: &mut Args<'_, '_>) -> Option<Negatable<Network>> {
+    let everything = matches!(&network, Network::Prefix(prefix) if prefix.prefix_len() == 0);
+    args.test(network).filter(|test| test.negated || !everything)
+}
+
+/// Reads the test of an interface; the tools keep none that always holds.
+fn interface_test(args: &mut Args<'_, '_>) -> Read<Option<Negatable<InterfacePattern>>> {
+    let name = args.name()?;
+    Ok(args.test(InterfacePattern(name)).filter(|test| test.negated || name != "+"))
 }
 
 fn append(options: &mut Name, raw: &str) {

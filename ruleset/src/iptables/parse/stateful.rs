@@ -92,11 +92,12 @@ pub(super) fn statistic(test: &mut Statistic, option: &str, args: &mut Args<'_, 
             let Statistic::Nth { negated, every, .. } = test else { return Err(Bad) };
             *negated = args.negation();
             *every = args.number()?;
-            return if *every == 0 { Err(Bad) } else { DONE };
+            return if *every == 0 { Err(Bad) } else { MORE };
         }
         "--packet" => {
-            let Statistic::Nth { packet, .. } = test else { return Err(Bad) };
+            let Statistic::Nth { packet, every, .. } = test else { return Err(Bad) };
             *packet = args.number()?;
+            return if packet < every { DONE } else { Err(Bad) };
         }
         _ => return NOT_MINE,
     }
