@@ -1,7 +1,7 @@
 //! Connection tracking: the state of a packet and the translations that its connection carries.
 //!
 //! Translation is decided by the first packet of a connection and remembered
-//! (net/netfilter/nf_nat_core.c). Each of the two manipulations, source and destination, is decided
+//! (`net/netfilter/nf_nat_core.c`). Each of the two manipulations, source and destination, is decided
 //! once: by a rule, or as "none" (a null binding) when the rules have been asked and said nothing.
 
 use std::net::IpAddr;

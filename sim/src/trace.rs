@@ -10,6 +10,7 @@ use std::sync::Arc;
 use kps_flow::RejectKind;
 use kps_ruleset::Name;
 use kps_ruleset::nftables::{Hook, Policy, TableFamily};
+use num_rational::Ratio;
 
 use crate::conntrack::Endpoint;
 use crate::mark::Mark;
@@ -82,6 +83,13 @@ pub enum Deed {
         index: u32,
         /// Of how many.
         of: u32,
+    },
+    /// A condition that holds at random was tried.
+    Tossed {
+        /// How likely it is.
+        share: Ratio<u64>,
+        /// Whether it held.
+        hit: bool,
     },
     /// The rule goes to a chain and comes back.
     Jumps(Name),

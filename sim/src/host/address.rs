@@ -26,8 +26,8 @@ impl Network {
     /// Returns the type of an address, limited to one interface if `link` is given.
     ///
     /// IPv4 asks the local table only and says `unicast` for all else
-    /// (net/ipv4/fib_frontend.c:`inet_dev_addr_type`); IPv6 asks all tables
-    /// (net/ipv6/netfilter/nft_fib_ipv6.c).
+    /// (`inet_dev_addr_type`, `net/ipv4/fib_frontend.c`); IPv6 asks all tables
+    /// (`net/ipv6/netfilter/nft_fib_ipv6.c`).
     #[must_use]
     pub fn address_type(&self, address: IpAddr, link: Option<Name>) -> AddressType {
         match address {

@@ -1,5 +1,5 @@
-//! Packets that the kernel refuses to route (net/ipv4/route.c:`ip_route_input_slow`,
-//! net/ipv4/fib_frontend.c:`fib_validate_source`, net/ipv6/ip6_input.c).
+//! Packets that the kernel refuses to route (`ip_route_input_slow` of
+//! `net/ipv4/route.c`, `fib_validate_source` of `net/ipv4/fib_frontend.c`, `net/ipv6/ip6_input.c`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,7 +17,7 @@ use crate::packet::Packet;
 pub enum Martian {
     /// Its source can be nobody's: broadcast, multicast, 0.0.0.0/8.
     Source,
-    /// 127.0.0.0/8 or ::1 outside of the loopback interface.
+    /// 127.0.0.0/8 or `::1` outside of the loopback interface.
     Loopback,
     /// It comes from outside with an address of this host.
     OwnSource,
@@ -52,7 +52,7 @@ impl Network {
     }
 
     /// Tells why an IPv4 packet of this host cannot leave by `link`
-    /// (net/ipv4/route.c:`__mkroute_output`).
+    /// (`__mkroute_output` of `net/ipv4/route.c`).
     #[must_use]
     pub fn refuses_to_send(&self, source: IpAddr, link: Name) -> Option<Martian> {
         let inside = link.as_str() == super::LOOPBACK;

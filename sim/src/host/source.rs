@@ -28,7 +28,7 @@ impl Network {
 
     /// Returns the address that masquerading puts in for a packet to `destination` that leaves by
     /// `link` through `gateway`: IPv4 by `inet_select_addr`, IPv6 by RFC 6724
-    /// (net/netfilter/nf_nat_masquerade.c).
+    /// (`net/netfilter/nf_nat_masquerade.c`).
     #[must_use]
     pub fn masquerade(
         &self,
@@ -51,7 +51,7 @@ impl Network {
         self.addresses.iter().find(wanted).map(|a| a.network.addr())
     }
 
-    /// net/ipv4/devinet.c:`inet_select_addr`: a primary address of the link whose network holds the
+    /// `inet_select_addr` of `net/ipv4/devinet.c`: a primary address of the link whose network holds the
     /// next hop, else the first, else the first of any other link.
     fn address_of(&self, link: Name, next_hop: Option<IpAddr>, scope: Scope) -> Option<IpAddr> {
         let usable = |a: &&Address| {
@@ -64,7 +64,7 @@ impl Network {
         near.or_else(|| own.next()).or_else(elsewhere).map(|a| a.network.addr())
     }
 
-    /// net/ipv6/addrconf.c:`ipv6_dev_get_saddr`, as far as addresses alone decide.
+    /// `ipv6_dev_get_saddr` of `net/ipv6/addrconf.c`, as far as addresses alone decide.
     fn best_v6(&self, destination: Ipv6Addr, link: Option<Name>) -> Option<Ipv6Addr> {
         let narrow = destination.is_unicast_link_local() || destination.is_multicast();
         let mut best: Option<(Ipv6Addr, [u32; 5])> = None;
@@ -127,7 +127,7 @@ fn scope_v6(address: Ipv6Addr) -> u8 {
     if address.is_multicast() { address.octets()[1] & 0xf } else { 14 }
 }
 
-/// The default policy table of RFC 6724 as the kernel has it (net/ipv6/addrlabel.c).
+/// The default policy table of RFC 6724 as the kernel has it (`net/ipv6/addrlabel.c`).
 fn label(address: Ipv6Addr) -> u8 {
     let bits = u128::from(address);
     let within =

@@ -28,7 +28,7 @@ impl Sysctls {
                 .number(&format!("net.ipv4.conf.{link}.forwarding"))
                 .or_else(|| self.number("net.ipv4.ip_forward"))
                 .or_else(|| self.number("net.ipv4.conf.all.forwarding")),
-            // net/ipv6/ip6_output.c:ip6_forward looks at `all` only.
+            // ip6_forward of net/ipv6/ip6_output.c looks at `all` only.
             Family::V6 => self.number("net.ipv6.conf.all.forwarding"),
         };
         value != Some(0)

@@ -182,10 +182,10 @@ impl Branch {
     }
 
     /// Splits the branch at a question, which has this number in the walk.
-    pub(crate) fn split(mut self, fork: Fork, question: u32) -> Vec<Branch> {
+    pub(crate) fn split(mut self, fork: &Fork, question: u32) -> Vec<Branch> {
         self.pending.clear();
         self.asked = 0;
-        match fork {
+        match *fork {
             Fork::Scaled(of) => (0..of).map(|i| self.answered(i, scaled_share(i, of))).collect(),
             Fork::Chance(share) => {
                 let rest = Ratio::from_integer(1) - share;

@@ -1,5 +1,6 @@
 //! What rules compare: the values of fields, and the constants that they are compared with.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kps_ruleset::Name;
@@ -77,6 +78,16 @@ impl Datum {
     }
 }
 
+impl fmt::Display for Datum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Datum::Number(n) => write!(f, "{n}"),
+            Datum::Mark(mark) => write!(f, "mark {mark}"),
+            Datum::Link(name) | Datum::Unknown(name) => write!(f, "{name}"),
+        }
+    }
+}
+
 impl From<IpAddr> for Datum {
     fn from(address: IpAddr) -> Datum {
         Datum::Number(match address {
@@ -124,7 +135,6 @@ impl Pattern {
     pub(crate) fn fits(self, datum: Datum) -> Option<bool> {
         match (self, datum) {
             (Pattern::Any, _) => Some(true),
-            (Pattern::Unknown(_), _) | (_, Datum::Unknown(_)) => None,
             (Pattern::Range(low, high), Datum::Number(n)) => Some(low <= n && n <= high),
             (Pattern::Range(low, high), Datum::Mark(mark)) => {
                 let value = u32::try_from(low).ok().filter(|_| low == high)?;

@@ -1,10 +1,10 @@
 //! Which functions a packet meets at each hook, in which order.
 //!
 //! Functions run by ascending priority. Among equal priorities the one that was registered last
-//! runs first (net/netfilter/core.c:`nf_hook_entries_grow` inserts before its equals). Chains of
+//! runs first (`nf_hook_entries_grow` of `net/netfilter/core.c` inserts before its equals). Chains of
 //! type `nat` are not hooked in by themselves: they run inside one function that translation has at
 //! each of four hooks, ordered among each other by their own priorities
-//! (net/netfilter/nf_nat_core.c:`nf_nat_register_fn`).
+//! (`nf_nat_register_fn` of `net/netfilter/nf_nat_core.c`).
 
 use std::collections::HashMap;
 

@@ -11,6 +11,7 @@ mod hooks;
 pub(crate) mod nftables;
 mod options;
 mod outcome;
+mod routing;
 mod stack;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -74,19 +75,13 @@ impl<'a> Walker<'a> {
     #[must_use]
     pub fn walk(&self, flow: &Flow, options: &Options) -> Walk {
         match options.state {
-            CtState::Established | CtState::Reply => self.follow(flow, options),
-            _ => self.explore(vec![self.first(flow, options)], 0, options),
+            CtState::Established | CtState::Reply => self.follow(flow, *options),
+            _ => self.explore(vec![first(flow, *options)], 0, *options),
         }
     }
 
-    fn first(&self, flow: &Flow, options: &Options) -> Branch {
-        let source = flow.source.unwrap_or_else(|| unspecified(flow.family()));
-        let stage = if flow.interface.is_some() { Stage::Arrives } else { Stage::Starts };
-        Branch::new(Packet::opening(flow, source), stage, options.trace)
-    }
-
     /// Runs branches to their ends, splitting them at questions.
-    fn explore(&self, mut waiting: Vec<Branch>, mut questions: u32, options: &Options) -> Walk {
+    fn explore(&self, mut waiting: Vec<Branch>, mut questions: u32, options: Options) -> Walk {
         let mut paths = Vec::new();
         while let Some(mut branch) = waiting.pop() {
             let fork = match self.advance(&mut branch, options) {
@@ -100,15 +95,15 @@ impl<'a> Walker<'a> {
                 paths.push(Path::new(&branch, Outcome::Unknown(TOO_MANY.to_owned())));
                 continue;
             }
-            waiting.extend(branch.split(fork, questions).into_iter().rev());
+            waiting.extend(branch.split(&fork, questions).into_iter().rev());
             questions += 1;
         }
         Walk { paths }
     }
 
-    fn follow(&self, flow: &Flow, options: &Options) -> Walk {
-        let opening = Options { state: CtState::New, trace: false, ..*options };
-        let first = self.explore(vec![self.first(flow, &opening)], 0, &opening);
+    fn follow(&self, flow: &Flow, options: Options) -> Walk {
+        let opening = Options { state: CtState::New, trace: false, ..options };
+        let first = self.explore(vec![first(flow, opening)], 0, opening);
         let questions = first.questions();
         let mut ended = Vec::new();
         let mut waiting = Vec::new();
@@ -126,13 +121,13 @@ impl<'a> Walker<'a> {
 
     /// Returns a later packet of the connection that a path opened; `None` for an answer to a
     /// packet that did not get through.
-    fn next_packet(&self, path: &Path, flow: &Flow, options: &Options) -> Option<Branch> {
+    fn next_packet(&self, path: &Path, flow: &Flow, options: Options) -> Option<Branch> {
         let mut branch = if options.state == CtState::Reply {
             let packet = self.answer(path)?;
             let stage = if packet.owned { Stage::Starts } else { Stage::Arrives };
             Branch::new(packet, stage, options.trace)
         } else {
-            self.first(flow, options)
+            first(flow, options)
         };
         branch.connection = path.connection.filter(|_| path.got_through());
         branch.weight = path.weight.clone();
@@ -180,6 +175,13 @@ impl Dataplane for Walker<'_> {
 /// A walk that splits into more branches than this is cut off.
 const MOST_BRANCHES: usize = 1 << 20;
 const TOO_MANY: &str = "the walk splits into too many branches";
+
+/// Returns the branch that every walk of a first packet starts from.
+fn first(flow: &Flow, options: Options) -> Branch {
+    let source = flow.source.unwrap_or_else(|| unspecified(flow.family()));
+    let stage = if flow.interface.is_some() { Stage::Arrives } else { Stage::Starts };
+    Branch::new(Packet::opening(flow, source), stage, options.trace)
+}
 
 fn unspecified(family: Family) -> IpAddr {
     match family {

@@ -72,8 +72,8 @@ fn continue_goes_on_with_the_same_rule_and_a_miss_with_the_next() {
 #[test]
 fn jumps_nest_sixteen_deep() {
     let deep = |chains: u32| {
-        let links: String =
-            (1..chains).map(|i| format!("chain c{i} {{ jump c{} }}\n", i + 1)).collect();
+        let link = |i| format!("chain c{i} {{ jump c{} }}\n", i + 1);
+        let links = (1..chains).map(link).collect::<Vec<_>>().concat();
         format!(
             "table ip t {{ chain c{chains} {{ drop }}\n{links}
              chain base {{ type filter hook forward priority 0; jump c1 }} }}"

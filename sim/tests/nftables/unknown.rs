@@ -21,7 +21,8 @@ fn an_unknown_match_is_walked_both_ways() {
     let walk = walk(&state, &outside("10.244.0.5", 80));
     let outcomes: Vec<_> = walk.paths.iter().map(|path| path.outcome.clone()).collect();
     assert_eq!(outcomes, [Outcome::Drop, PASSED]);
-    let holds: Vec<_> = walk.paths.iter().flat_map(|p| p.assumptions()).map(|a| a.holds).collect();
+    let holds: Vec<_> =
+        walk.paths.iter().flat_map(kps_sim::Path::assumptions).map(|a| a.holds).collect();
     assert_eq!(holds, [true, false]);
     assert_eq!(walk.assumptions().len(), 1);
     assert_eq!(unknown_share(&shares(&state, &outside("10.244.0.5", 80))), share(1, 1));

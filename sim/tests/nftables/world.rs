@@ -1,5 +1,5 @@
-//! A node to walk on: eth0 with 192.0.2.10 and 2001:db8:1::a, a default route over it, and pods
-//! 10.244.0.5 and fd00:10:244::5 behind veth1.
+//! A node to walk on: eth0 with `192.0.2.10` and `2001:db8:1::a`, a default route over it, and pods
+//! `10.244.0.5` and `fd00:10:244::5` behind veth1.
 
 use std::collections::BTreeMap;
 

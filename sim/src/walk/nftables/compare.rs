@@ -64,7 +64,7 @@ fn number(a: u128, op: BinaryOp, b: u128) -> u128 {
 
 /// Returns the patterns that fit just these values.
 pub(super) fn patterns_of(values: &[Datum]) -> SmallVec<[Pattern; 2]> {
-    values.iter().map(|value| value.into()).collect()
+    values.iter().map(Into::into).collect()
 }
 
 /// Returns the exact probability of a test on a random number, if that is what it is: two branches

@@ -48,7 +48,7 @@ impl Run<'_> {
         Ok(Some(all))
     }
 
-    /// A fresh `inc` counter gives 0 first (net/netfilter/nft_numgen.c: it starts at modulus - 1).
+    /// A fresh `inc` counter gives 0 first (`net/netfilter/nft_numgen.c`: it starts at modulus - 1).
     fn number(
         &self,
         mode: NumgenMode,
@@ -63,8 +63,7 @@ impl Run<'_> {
             }
             NumgenMode::Random => branch.draw(modulus)?,
         };
-        let frame = branch.frame();
-        branch.note(|| self.place(frame), || Deed::Drew { index, of: modulus });
+        self.note(branch, || Deed::Drew { index, of: modulus });
         Ok(Datum::Number(u128::from(index) + u128::from(offset)))
     }
 
@@ -122,7 +121,9 @@ impl Run<'_> {
         branch: &mut Branch,
     ) -> Result<Option<bool>, Interrupt> {
         if let Some(share) = draw_share(left, test) {
-            return branch.chance(share).map(Some);
+            let hit = branch.chance(share)?;
+            self.note(branch, || Deed::Tossed { share, hit });
+            return Ok(Some(hit));
         }
         let Some(left) = self.evaluate(left, branch)? else { return Ok(None) };
         let answer = match &test.right {
@@ -135,10 +136,19 @@ impl Run<'_> {
                 None => return Ok(None),
             },
         };
-        match answer {
-            Some(answer) => Ok(Some(answer)),
-            None => branch.suppose(what_is_unknown(&left, test)).map(Some),
+        if answer.is_some() {
+            return Ok(answer);
         }
+        let what = what_is_unknown(&left, test);
+        let place = self.place(branch.frame());
+        self.suppose(Name::from(format!("a match on {what} ({place})")), branch).map(Some)
+    }
+
+    /// Splits the walk at something that the model does not know.
+    pub(super) fn suppose(&self, what: Name, branch: &mut Branch) -> Result<bool, Interrupt> {
+        let holds = branch.suppose(what)?;
+        self.note(branch, || Deed::Assumes { what, holds });
+        Ok(holds)
     }
 
     fn member(&self, set: LookupId, key: &Parts, branch: &mut Branch) -> Option<bool> {
@@ -173,8 +183,7 @@ impl Run<'_> {
     }
 
     fn note_found(&self, lookup: &Lookup, element: usize, branch: &mut Branch) {
-        let frame = branch.frame();
-        branch.note(|| self.place(frame), || Deed::Found { set: lookup.name, element });
+        self.note(branch, || Deed::Found { set: lookup.name, element });
     }
 }
 
@@ -182,17 +191,13 @@ impl Run<'_> {
 const MOST_ALTERNATIVES: u32 = 1 << 16;
 
 /// Says what keeps a match from being decided.
-fn what_is_unknown(left: &Parts, test: &Test) -> Name {
-    let unknown = left.iter().find_map(|part| match part {
-        Datum::Unknown(text) => Some(*text),
-        Datum::Mark(mark) => Some(Name::from(format!("mark {mark}"))),
-        _ => None,
-    });
-    unknown.unwrap_or_else(|| Name::from(format!("{:?}", test.right)))
+fn what_is_unknown(left: &[Datum], test: &Test) -> String {
+    let unknown = left.iter().find(|part| !part.is_known());
+    unknown.map_or_else(|| format!("{:?}", test.right), ToString::to_string)
 }
 
-fn unknown_key(key: &Parts, lookup: &Lookup) -> String {
+fn unknown_key(parts: &[Datum], lookup: &Lookup) -> String {
     let map = lookup.name.map_or("an anonymous map", |name| name.as_str());
-    let part = key.iter().find(|part| !part.is_known());
-    format!("the key of {map} is not known: {part:?}")
+    let part = parts.iter().find(|part| !part.is_known()).map(ToString::to_string);
+    format!("the key of {map} is not known: {}", part.unwrap_or_default())
 }

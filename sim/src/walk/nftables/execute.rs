@@ -149,15 +149,9 @@ impl Run<'_> {
                 self.note(branch, || Deed::Assumes { what, holds: true });
                 Next::Statement
             }
-            Op::Uncertain(what) => self.suppose(*what, branch)?,
+            Op::Uncertain(what) => if_holds(Some(self.suppose(*what, branch)?)),
             Op::Unsupported(text) => return Err(self.unsupported(*text, branch)),
         })
-    }
-
-    fn suppose(&self, what: Name, branch: &mut Branch) -> Result<Next, Interrupt> {
-        let holds = branch.suppose(what)?;
-        self.note(branch, || Deed::Assumes { what, holds });
-        Ok(if_holds(Some(holds)))
     }
 
     fn set_mark(&self, value: &Expr, branch: &mut Branch) -> Result<Next, Interrupt> {
@@ -274,7 +268,7 @@ fn refusal(reject: Reject, family: Family, protocol: Protocol) -> Option<RejectK
     }
 }
 
-/// The codes of `icmpx` (net/netfilter/nft_reject.c): no route, port, host, admin prohibited.
+/// The codes of `icmpx` (`net/netfilter/nft_reject.c`): no route, port, host, admin prohibited.
 fn refusal_of_any_family(code: u8, v4: bool) -> RejectKind {
     let (icmp, icmpv6) = match code {
         0 => (0, 0),

@@ -103,9 +103,10 @@ impl View<'_> {
             (_, true) => packet.output,
             _ => None,
         };
-        let (asked, other) = match flags.saddr {
-            true => (packet.source, packet.destination),
-            false => (packet.destination, packet.source),
+        let (asked, other) = if flags.saddr {
+            (packet.source, packet.destination)
+        } else {
+            (packet.destination, packet.source)
         };
         if result == FibResult::Type {
             let kind = self.network.address_type(asked, limit);
@@ -124,7 +125,7 @@ impl View<'_> {
         )
     }
 
-    /// net/ipv4/netfilter/nft_fib_ipv4.c: an address of this host gives no interface.
+    /// `net/ipv4/netfilter/nft_fib_ipv4.c`: an address of this host gives no interface.
     fn fib_interface(&self, result: FibResult, query: &Query, limit: Option<Name>) -> Datum {
         let Ok(route) = self.network.route(query, |rule| Err(rule.priority)) else {
             return Datum::Unknown(Name::new("fib, by a policy rule that is not modelled"));

@@ -1,5 +1,5 @@
 //! The nftables walker: runs one base chain over a packet, statement by statement, as
-//! `nft_do_chain` does (net/netfilter/nf_tables_core.c).
+//! `nft_do_chain` does (`net/netfilter/nf_tables_core.c`).
 //!
 //! [`compile`] prepares the rule set once. [`execute`] runs statements, [`evaluate`] their
 //! expressions, [`field`] reads packets, [`lookup`] holds sets. Which base chains a packet meets,

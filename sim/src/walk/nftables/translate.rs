@@ -62,14 +62,14 @@ impl Run<'_> {
             }
         };
         let port = match written.port {
-            Some(port) => port,
-            None if translation.random => None,
-            None => own.port,
+            Port::Given(port) => Some(port),
+            Port::Own if !translation.random => own.port,
+            Port::Own | Port::Any => None,
         };
         Some(Endpoint { address, port })
     }
 
-    /// net/netfilter/nf_nat_redirect.c: the loopback address for a process of this host, else an
+    /// `net/netfilter/nf_nat_redirect.c`: the loopback address for a process of this host, else an
     /// address of the incoming interface.
     fn redirect(&self, branch: &Branch) -> Option<IpAddr> {
         let v6 = branch.packet.family() == Family::V6;
@@ -92,11 +92,11 @@ impl Run<'_> {
             let like = branch.packet.destination;
             let address = parts.first().and_then(|part| part.as_address(like));
             written.address = Some(address.ok_or_else(|| unsure(expr, &parts))?);
-            written.port = parts.get(1).map(|part| part.as_port());
+            written.port = parts.get(1).map_or(Port::Own, |part| Port::of(*part));
         }
         if let Some(expr) = &translation.port {
             let Some(parts) = self.evaluate(expr, branch)? else { return Ok(None) };
-            written.port = parts.first().map(|part| part.as_port());
+            written.port = parts.first().map_or(Port::Own, |part| Port::of(*part));
         }
         Ok(Some(written))
     }
@@ -107,8 +107,26 @@ impl Run<'_> {
 struct Written {
     /// The new address, if it names one.
     address: Option<IpAddr>,
-    /// The new port, if it names one; `Some(None)` is one that the kernel picks.
-    port: Option<Option<u16>>,
+    /// The new port.
+    port: Port,
+}
+
+/// What a translation says about the port.
+#[derive(Debug, Clone, Copy, Default)]
+enum Port {
+    /// Nothing.
+    #[default]
+    Own,
+    /// This one.
+    Given(u16),
+    /// One of several: the kernel picks.
+    Any,
+}
+
+impl Port {
+    fn of(datum: Datum) -> Port {
+        datum.as_port().map_or(Port::Any, Port::Given)
+    }
 }
 
 fn side_of(kind: NatKind) -> Side {
