@@ -1,11 +1,9 @@
 //! The objects of a cluster that kube-proxy looks at.
 
-use k8s_openapi::api::core::v1::{Node, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::ServiceCIDR;
+use crate::objects::{EndpointSlice, Node, Service, ServiceCidr};
 
 /// The objects of a cluster, each kind in the order in which it was read.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cluster {
     /// Services of all namespaces.
     pub services: Vec<Service>,
@@ -14,18 +12,18 @@ pub struct Cluster {
     /// Nodes.
     pub nodes: Vec<Node>,
     /// ServiceCIDRs.
-    pub service_cidrs: Vec<ServiceCIDR>,
+    pub service_cidrs: Vec<ServiceCidr>,
 }
 
 impl Cluster {
     /// Returns the Node of this name.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&Node> {
-        self.nodes.iter().find(|node| node.metadata.name.as_deref() == Some(name))
+        self.nodes.iter().find(|node| node.metadata.name == name)
     }
 
     /// Returns the names of all Nodes, in the order in which they were read.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
-        self.nodes.iter().filter_map(|node| node.metadata.name.as_deref())
+        self.nodes.iter().map(|node| node.metadata.name.as_str())
     }
 }

@@ -15,6 +15,7 @@ pub mod cluster;
 pub mod config;
 pub mod diagnostic;
 pub mod endpoint;
+pub mod objects;
 pub mod read;
 pub mod service_port;
 pub mod version;

@@ -10,7 +10,6 @@ use serde::de::IgnoredAny;
 /// The document. Every field may be absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(dead_code, reason = "fields that no rule depends on are only known by name")]
 pub struct Document {
     /// Must be `kubeproxy.config.k8s.io/v1alpha1` if given.
     pub api_version: Option<String>,
@@ -111,7 +110,6 @@ pub struct IpvsSection {
 /// `conntrack`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(dead_code, reason = "fields that no rule depends on are only known by name")]
 pub struct ConntrackSection {
     /// Whether TCP packets outside the window pass.
     pub tcp_be_liberal: Option<bool>,

@@ -1,15 +1,11 @@
 //! Gathers objects into a cluster: the last of several objects of one name wins.
 
 use indexmap::IndexMap;
-use k8s_openapi::Metadata;
-use k8s_openapi::api::core::v1::{Node, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::ServiceCIDR;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::object::Object;
 use super::{Outcome, Reading};
-use crate::diagnostic::{Place, Severity};
+use crate::diagnostic::{Place, Severity, object_name};
+use crate::objects::{EndpointSlice, Metadata, Node, Service, ServiceCidr};
 use crate::{Cluster, Diagnostic};
 
 type ByName<T> = IndexMap<(String, String), T>;
@@ -20,7 +16,7 @@ pub(crate) struct Gathered {
     services: ByName<Service>,
     slices: ByName<EndpointSlice>,
     nodes: ByName<Node>,
-    service_cidrs: ByName<ServiceCIDR>,
+    service_cidrs: ByName<ServiceCidr>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -56,31 +52,47 @@ impl Gathered {
     }
 
     fn keep(&mut self, object: Object, place: Place) {
+        let name = object.name();
+        let printed = object_name(object.kind(), &name.0, &name.1);
         let replaced = match object {
-            Object::Service(object) => keep(&mut self.services, "Service", *object),
-            Object::Slice(object) => keep(&mut self.slices, "EndpointSlice", *object),
-            Object::Node(object) => keep(&mut self.nodes, "Node", *object),
-            Object::ServiceCidr(object) => keep(&mut self.service_cidrs, "ServiceCIDR", *object),
+            Object::Service(object) => self.services.insert(name, *object).is_some(),
+            Object::Slice(object) => self.slices.insert(name, *object).is_some(),
+            Object::Node(object) => self.nodes.insert(name, *object).is_some(),
+            Object::ServiceCidr(object) => self.service_cidrs.insert(name, *object).is_some(),
         };
-        self.diagnostics.extend(replaced.map(|object| Diagnostic {
-            severity: Severity::Warning,
-            place,
-            object: Some(object),
-            field: None,
-            message: "read before; this one takes the place of the earlier one".to_owned(),
-        }));
+        if replaced {
+            self.diagnostics.push(Diagnostic {
+                severity: Severity::Warning,
+                place,
+                object: Some(printed),
+                field: None,
+                message: "read before; this one takes the place of the earlier one".to_owned(),
+            });
+        }
     }
 }
 
-/// Adds an object; if one of its name was there, returns the name.
-fn keep<T: Metadata<Ty = ObjectMeta>>(
-    objects: &mut ByName<T>,
-    kind: &str,
-    object: T,
-) -> Option<String> {
-    let metadata = object.metadata();
-    let key =
-        (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
-    let printed = crate::diagnostic::object_name(kind, &key.0, &key.1);
-    objects.insert(key, object).map(|_| printed)
+impl Object {
+    fn metadata(&self) -> &Metadata {
+        match self {
+            Object::Service(object) => &object.metadata,
+            Object::Slice(object) => &object.metadata,
+            Object::Node(object) => &object.metadata,
+            Object::ServiceCidr(object) => &object.metadata,
+        }
+    }
+
+    fn name(&self) -> (String, String) {
+        let metadata = self.metadata();
+        (metadata.namespace.clone(), metadata.name.clone())
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Object::Service(_) => "Service",
+            Object::Slice(_) => "EndpointSlice",
+            Object::Node(_) => "Node",
+            Object::ServiceCidr(_) => "ServiceCIDR",
+        }
+    }
 }

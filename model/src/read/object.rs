@@ -1,12 +1,10 @@
 //! From one piece of text to one typed object.
 
-use k8s_openapi::api::core::v1::{Node, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::ServiceCIDR;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::object_name;
+use crate::objects::{EndpointSlice, Node, Service, ServiceCidr};
 
 /// An object that kube-proxy looks at.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +16,7 @@ pub enum Object {
     /// A Node.
     Node(Box<Node>),
     /// A ServiceCIDR.
-    ServiceCidr(Box<ServiceCIDR>),
+    ServiceCidr(Box<ServiceCidr>),
 }
 
 /// What every object starts with.

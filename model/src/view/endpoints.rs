@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 
-use k8s_openapi::api::discovery::v1 as discovery;
 use kps_flow::{Family, Protocol};
 
 use super::frontends::{HEADLESS, SERVICE_PROXY_NAME, protocol};
 use crate::address::parse_address;
+use crate::objects::{EndpointSlice, Hint, SliceEndpoint};
 use crate::{Endpoint, KubeVersion, PortKey};
 
 /// The label that names the Service of a slice.
@@ -34,7 +34,7 @@ impl<'a> EndpointMap<'a> {
     /// particular order; here it is the order of their names.
     #[must_use]
     pub fn new(
-        slices: &'a [discovery::EndpointSlice],
+        slices: &'a [EndpointSlice],
         family: Family,
         node: &str,
         version: KubeVersion,
@@ -66,8 +66,8 @@ impl<'a> EndpointMap<'a> {
 }
 
 /// Tells whether kube-proxy gets to see a slice, and whether it is of the family.
-fn is_watched(slice: &discovery::EndpointSlice, family: Family, version: KubeVersion) -> bool {
-    let labelled = |label| slice.metadata.labels.as_ref().is_some_and(|l| l.contains_key(label));
+fn is_watched(slice: &EndpointSlice, family: Family, version: KubeVersion) -> bool {
+    let labelled = |label| slice.metadata.labels.contains_key(label);
     let other_proxy_counts = version <= KubeVersion::V1_35;
     slice.address_type == family.to_string()
         && !labelled(HEADLESS)
@@ -75,12 +75,11 @@ fn is_watched(slice: &discovery::EndpointSlice, family: Family, version: KubeVer
 }
 
 /// Returns the keys that a slice serves, with the port number of the endpoints.
-fn ports(slice: &discovery::EndpointSlice) -> impl Iterator<Item = (MapKey<'_>, u16)> {
-    let service = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
+fn ports(slice: &EndpointSlice) -> impl Iterator<Item = (MapKey<'_>, u16)> {
+    let service = slice.metadata.labels.get(SERVICE_NAME);
     let service = service.map(String::as_str).filter(|name| !name.is_empty());
-    let namespace = slice.metadata.namespace.as_deref().unwrap_or_default();
-    let ports = slice.ports.as_deref().unwrap_or_default();
-    ports.iter().filter_map(move |port| {
+    let namespace = slice.metadata.namespace.as_str();
+    slice.ports.iter().filter_map(move |port| {
         let key = MapKey {
             namespace,
             service: service?,
@@ -102,13 +101,13 @@ struct Gathered {
 impl Gathered {
     fn add(
         &mut self,
-        slice: &discovery::EndpointSlice,
+        slice: &EndpointSlice,
         number: u16,
         family: Family,
         node: &str,
         version: KubeVersion,
     ) {
-        for raw in slice.endpoints.iter().flatten() {
+        for raw in &slice.endpoints {
             let Some(endpoint) = endpoint(raw, number, family, node) else { continue };
             match self.by_address.entry(endpoint.address) {
                 Entry::Vacant(place) => {
@@ -135,31 +134,19 @@ fn replaces(second: &Endpoint, version: KubeVersion) -> bool {
     if version <= KubeVersion::V1_35 { second.is_local } else { !second.terminating }
 }
 
-fn endpoint(
-    raw: &discovery::Endpoint,
-    number: u16,
-    family: Family,
-    node: &str,
-) -> Option<Endpoint> {
+fn endpoint(raw: &SliceEndpoint, number: u16, family: Family, node: &str) -> Option<Endpoint> {
     let address = parse_address(raw.addresses.first()?).filter(|a| Family::of(*a) == family)?;
-    let conditions = raw.conditions.as_ref();
     Some(Endpoint {
         address: SocketAddr::new(address, number),
         is_local: !node.is_empty() && raw.node_name.as_deref() == Some(node),
-        ready: conditions.and_then(|c| c.ready).unwrap_or(true),
-        serving: conditions.and_then(|c| c.serving).unwrap_or(true),
-        terminating: conditions.and_then(|c| c.terminating).unwrap_or(false),
-        zone_hints: zone_hints(raw),
-        node_hints: node_hints(raw),
+        ready: raw.conditions.ready.unwrap_or(true),
+        serving: raw.conditions.serving.unwrap_or(true),
+        terminating: raw.conditions.terminating.unwrap_or(false),
+        zone_hints: names(&raw.hints.for_zones),
+        node_hints: names(&raw.hints.for_nodes),
     })
 }
 
-fn zone_hints(raw: &discovery::Endpoint) -> Vec<String> {
-    let hints = raw.hints.as_ref().and_then(|hints| hints.for_zones.as_deref());
-    hints.unwrap_or_default().iter().map(|zone| zone.name.clone()).collect()
-}
-
-fn node_hints(raw: &discovery::Endpoint) -> Vec<String> {
-    let hints = raw.hints.as_ref().and_then(|hints| hints.for_nodes.as_deref());
-    hints.unwrap_or_default().iter().map(|node| node.name.clone()).collect()
+fn names(hints: &[Hint]) -> Vec<String> {
+    hints.iter().map(|hint| hint.name.clone()).collect()
 }

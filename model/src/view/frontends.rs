@@ -4,10 +4,10 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::{self as core, ServiceSpec};
 use kps_flow::{Family, Protocol};
 
 use crate::address::{parse_address, parse_prefix};
+use crate::objects::{self, ServiceSpec};
 use crate::{Config, KubeVersion, PortKey, ServicePort};
 
 /// The label by which a Service is left to another proxy.
@@ -19,8 +19,8 @@ const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
 
 /// Tells whether kube-proxy gets to see this Service at all (the label selector of its informer).
 #[must_use]
-pub fn is_watched(service: &core::Service, version: KubeVersion) -> bool {
-    let labelled = |label| service.metadata.labels.as_ref().is_some_and(|l| l.contains_key(label));
+pub fn is_watched(service: &objects::Service, version: KubeVersion) -> bool {
+    let labelled = |label| service.metadata.labels.contains_key(label);
     let headless_label_counts = version <= KubeVersion::V1_35;
     !labelled(SERVICE_PROXY_NAME) && !(headless_label_counts && labelled(HEADLESS))
 }
@@ -28,32 +28,29 @@ pub fn is_watched(service: &core::Service, version: KubeVersion) -> bool {
 /// Returns the ServicePorts of a Service in one family.
 #[must_use]
 pub fn service_ports(
-    service: &core::Service,
+    service: &objects::Service,
     family: Family,
     config: &Config,
     version: KubeVersion,
 ) -> Vec<ServicePort> {
-    let Some(spec) = &service.spec else { return Vec::new() };
-    if spec.type_.as_deref() == Some("ExternalName") {
+    let spec = &service.spec;
+    if spec.kind.as_deref() == Some("ExternalName") {
         return Vec::new();
     }
     let Some(cluster_ip) = cluster_ip(spec, family) else { return Vec::new() };
     let shared = Shared::of(service, spec, family, config, version);
-    let ports = spec.ports.as_deref().unwrap_or_default();
-    ports.iter().filter_map(|port| shared.port(service, cluster_ip, port)).collect()
+    spec.ports.iter().filter_map(|port| shared.port(service, cluster_ip, port)).collect()
 }
 
 /// Returns the cluster IP of a family: that of `clusterIPs` at the place of the family in
 /// `ipFamilies`, or `clusterIP` if there are no `ipFamilies`.
 fn cluster_ip(spec: &ServiceSpec, family: Family) -> Option<IpAddr> {
     let primary = spec.cluster_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != "None")?;
-    let families = spec.ip_families.as_deref().unwrap_or_default();
-    if families.is_empty() {
+    if spec.ip_families.is_empty() {
         return parse_address(primary).filter(|ip| Family::of(*ip) == family);
     }
-    let index = families.iter().position(|name| *name == family.to_string())?;
-    let ips = spec.cluster_ips.as_deref().unwrap_or_default();
-    parse_address(ips.get(index)?).filter(|ip| Family::of(*ip) == family)
+    let index = spec.ip_families.iter().position(|name| *name == family.to_string())?;
+    parse_address(spec.cluster_ips.get(index)?).filter(|ip| Family::of(*ip) == family)
 }
 
 /// What all ports of a Service have in common.
@@ -70,7 +67,7 @@ struct Shared {
 
 impl Shared {
     fn of(
-        service: &core::Service,
+        service: &objects::Service,
         spec: &ServiceSpec,
         family: Family,
         config: &Config,
@@ -92,15 +89,15 @@ impl Shared {
 
     fn port(
         &self,
-        service: &core::Service,
+        service: &objects::Service,
         cluster_ip: IpAddr,
-        port: &core::ServicePort,
+        port: &objects::ServicePort,
     ) -> Option<ServicePort> {
         Some(ServicePort {
             key: PortKey {
-                namespace: service.metadata.namespace.clone().unwrap_or_default(),
-                name: service.metadata.name.clone().unwrap_or_default(),
-                port_name: port.name.clone().unwrap_or_default(),
+                namespace: service.metadata.namespace.clone(),
+                name: service.metadata.name.clone(),
+                port_name: port.name.clone(),
                 protocol: protocol(port.protocol.as_deref())?,
             },
             cluster_ip,
@@ -138,31 +135,31 @@ fn affinity(spec: &ServiceSpec) -> Option<u32> {
     if spec.session_affinity.as_deref() != Some("ClientIP") {
         return None;
     }
-    let client_ip = spec.session_affinity_config.as_ref().and_then(|c| c.client_ip.as_ref());
-    let seconds = client_ip.and_then(|c| c.timeout_seconds).unwrap_or(DEFAULT_AFFINITY_SECONDS);
+    let config = spec.session_affinity_config.as_ref();
+    let seconds = config
+        .and_then(|config| config.client_ip.timeout_seconds)
+        .unwrap_or(DEFAULT_AFFINITY_SECONDS);
     Some(u32::try_from(seconds).unwrap_or_default())
 }
 
 /// Policy Local counts where there can be traffic from outside. A ClusterIP Service has it by its
 /// external IPs, of whichever family.
 fn external_local(spec: &ServiceSpec) -> bool {
-    let from_outside = match spec.type_.as_deref() {
+    let from_outside = match spec.kind.as_deref() {
         Some("LoadBalancer" | "NodePort") => true,
-        _ => spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty()),
+        _ => !spec.external_ips.is_empty(),
     };
     from_outside && spec.external_traffic_policy.as_deref() == Some("Local")
 }
 
 fn external_ips(spec: &ServiceSpec, family: Family) -> Vec<IpAddr> {
-    let ips = spec.external_ips.as_deref().unwrap_or_default();
-    of_family(ips.iter().filter_map(|ip| parse_address(ip)), family)
+    of_family(spec.external_ips.iter().filter_map(|ip| parse_address(ip)), family)
 }
 
-fn load_balancer_vips(service: &core::Service, family: Family) -> Vec<IpAddr> {
-    let status = service.status.as_ref().and_then(|s| s.load_balancer.as_ref());
-    let ingress = status.and_then(|s| s.ingress.as_deref()).unwrap_or_default();
+fn load_balancer_vips(service: &objects::Service, family: Family) -> Vec<IpAddr> {
+    let ingress = &service.status.load_balancer.ingress;
     let served = ingress.iter().filter(|i| matches!(i.ip_mode.as_deref(), None | Some("VIP")));
-    of_family(served.filter_map(|i| parse_address(i.ip.as_deref()?)), family)
+    of_family(served.filter_map(|i| parse_address(&i.ip)), family)
 }
 
 fn of_family(ips: impl Iterator<Item = IpAddr>, family: Family) -> Vec<IpAddr> {
@@ -172,8 +169,8 @@ fn of_family(ips: impl Iterator<Item = IpAddr>, family: Family) -> Vec<IpAddr> {
 /// Returns the source ranges of a family. A range of length zero lifts the restriction: the list
 /// counts as empty (kubernetes/kubernetes#132722).
 fn source_ranges(spec: &ServiceSpec, family: Family) -> Vec<IpNet> {
-    let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
-    let ranges: Vec<IpNet> = ranges
+    let ranges: Vec<IpNet> = spec
+        .load_balancer_source_ranges
         .iter()
         .filter_map(|range| parse_prefix(range.trim()))
         .filter(|range| Family::of(range.addr()) == family)
@@ -182,7 +179,7 @@ fn source_ranges(spec: &ServiceSpec, family: Family) -> Vec<IpNet> {
 }
 
 fn health_check_node_port(spec: &ServiceSpec) -> Option<u16> {
-    let wanted = spec.type_.as_deref() == Some("LoadBalancer")
+    let wanted = spec.kind.as_deref() == Some("LoadBalancer")
         && spec.external_traffic_policy.as_deref() == Some("Local");
     port_number(spec.health_check_node_port).filter(|_| wanted)
 }

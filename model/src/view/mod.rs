@@ -158,8 +158,7 @@ fn service_cidrs(cluster: &Cluster, config: &Config, family: Family) -> Vec<IpNe
     if !config.gates.multi_cidr_service_allocator {
         return Vec::new();
     }
-    let specs = cluster.service_cidrs.iter().filter_map(|object| object.spec.as_ref());
-    let written = specs.flat_map(|spec| spec.cidrs.as_deref().unwrap_or_default());
+    let written = cluster.service_cidrs.iter().flat_map(|object| &object.spec.cidrs);
     let mut cidrs: Vec<IpNet> = written
         .filter_map(|cidr| parse_prefix(cidr))
         .filter(|cidr| Family::of(cidr.addr()) == family)

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
 use kps_flow::Family;
 
 use crate::address::{parse_address, parse_prefix};
+use crate::objects::Node;
 
 /// The label of a Node's zone.
 pub const ZONE: &str = "topology.kubernetes.io/zone";
@@ -31,12 +31,11 @@ impl NodeFacts {
     pub fn of(node: Option<&Node>, bind_address: Option<IpAddr>) -> NodeFacts {
         let bind_address = bind_address.filter(|address| !address.is_unspecified());
         let Some(node) = node else { return NodeFacts { bind_address, ..NodeFacts::default() } };
-        let labels = node.metadata.labels.as_ref();
         NodeFacts {
             bind_address,
             addresses: addresses(node),
             pod_cidrs: pod_cidrs(node),
-            zone: labels.and_then(|l| l.get(ZONE)).filter(|z| !z.is_empty()).cloned(),
+            zone: node.metadata.labels.get(ZONE).filter(|zone| !zone.is_empty()).cloned(),
         }
     }
 
@@ -70,18 +69,15 @@ pub fn loopback(family: Family) -> IpAddr {
 }
 
 fn addresses(node: &Node) -> Vec<IpAddr> {
-    let status = node.status.as_ref().and_then(|status| status.addresses.as_deref());
-    let of_type = |wanted: &'static str| {
-        let all = status.unwrap_or_default().iter();
-        all.filter(move |a| a.type_ == wanted).filter_map(|a| parse_address(&a.address))
+    let of_kind = |wanted: &'static str| {
+        let all = node.status.addresses.iter();
+        all.filter(move |a| a.kind == wanted).filter_map(|a| parse_address(&a.address))
     };
-    of_type("InternalIP").chain(of_type("ExternalIP")).collect()
+    of_kind("InternalIP").chain(of_kind("ExternalIP")).collect()
 }
 
 fn pod_cidrs(node: &Node) -> Vec<IpNet> {
-    let Some(spec) = &node.spec else { return Vec::new() };
-    let many = spec.pod_cidrs.as_deref().unwrap_or_default();
-    let one = spec.pod_cidr.as_slice();
-    let written = if many.is_empty() { one } else { many };
+    let many = &node.spec.pod_cidrs;
+    let written = if many.is_empty() { node.spec.pod_cidr.as_slice() } else { many };
     written.iter().filter_map(|cidr| parse_prefix(cidr)).collect()
 }

@@ -1,0 +1,47 @@
+//! The recorded clusters: objects, configuration, and what the real kube-proxy installed.
+
+use std::path::{Path, PathBuf};
+
+use kps_flow::Family;
+use kps_model::{KubeVersion, Mode, NodeView, Source, config, read, view};
+
+/// One recording: a cluster under one release in one mode.
+pub struct Case {
+    /// The folder with the dumps.
+    pub dumps: PathBuf,
+    /// What the two proxiers of the node see.
+    pub views: Vec<NodeView>,
+}
+
+/// Returns all recordings of a mode.
+pub fn cases(mode: Mode) -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/corpus");
+    let mut cases = Vec::new();
+    for cluster in folders(&root) {
+        for release in folders(&cluster) {
+            let dumps = release.join(mode.as_str());
+            if dumps.is_dir() {
+                let version = release.file_name().unwrap().to_str().unwrap().parse().unwrap();
+                cases.push(Case { views: views(&cluster, mode, version), dumps });
+            }
+        }
+    }
+    cases
+}
+
+/// Returns what the proxiers of both families see on the node under test.
+fn views(cluster: &Path, mode: Mode, version: KubeVersion) -> Vec<NodeView> {
+    let reading = read(&[Source::Path(cluster.join("cluster.yaml"))]);
+    assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
+    let text = std::fs::read_to_string(cluster.join("config.yaml")).unwrap();
+    let (config, _) = config::read("config.yaml", &text, Some(mode)).unwrap();
+    let of = |family| view(&reading.cluster, &config, "node-a", version, family);
+    Family::BOTH.map(of).into()
+}
+
+fn folders(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
