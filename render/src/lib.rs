@@ -9,6 +9,11 @@
 //! A folder a mode, each with the same shape. Nothing here decides which endpoints a Service uses:
 //! the view says that.
 
+pub mod host;
 pub mod iptables;
 pub mod ipvs;
 pub mod nftables;
+pub mod node;
+
+pub use host::host;
+pub use node::{SyncError, node_state};

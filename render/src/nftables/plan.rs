@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use kps_flow::Family;
 use kps_model::PortKey;
-use kps_ruleset::Name;
 use kps_ruleset::nftables::{ApplyError, Command, Data, Element, Key, Ruleset};
+use kps_ruleset::{Name, NodeState};
 
 /// What one proxier writes in a full sync.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,14 @@ impl Plan {
             elements.add(command, &mut commands);
         }
         commands
+    }
+
+    /// Adds what the proxier makes on a node that has nothing of it.
+    ///
+    /// # Errors
+    /// Fails where the kernel refuses the transaction: nothing is installed then.
+    pub fn install(self, state: &mut NodeState) -> Result<(), ApplyError> {
+        state.nftables.apply(&self.into_commands())
     }
 
     /// Returns the rule set that a node without any rules has afterwards.
