@@ -10,8 +10,9 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::host::parse as host;
-use crate::nftables;
+use crate::iptables::{self, Family};
 use crate::node::NodeState;
+use crate::{ipset, ipvs, nftables};
 
 /// What a dump holds.
 #[derive(Debug, Default)]
@@ -43,6 +44,10 @@ type Reader = fn(&mut NodeState, &str) -> Vec<Cause>;
 /// The files of a dump. Of two that say the same, the first that is there is read.
 const FILES: &[&[(&str, Reader)]] = &[
     &[("nft.txt", nft_text), ("nft.json", nft_json)],
+    &[("iptables-save.txt", iptables_save)],
+    &[("ip6tables-save.txt", ip6tables_save)],
+    &[("ipset-save.txt", ipset_save)],
+    &[("ipvsadm-save.txt", ipvsadm_save)],
     &[("addr.txt", addresses)],
     &[("link.txt", links)],
     &[("route.txt", routes)],
@@ -51,8 +56,9 @@ const FILES: &[&[(&str, Reader)]] = &[
 ];
 
 impl NodeState {
-    /// Reads a directory of dumps: `nft.txt` or else `nft.json`, `addr.txt`, `link.txt`,
-    /// `route.txt`, `rule.txt`, `sysctl.txt`.
+    /// Reads a directory of dumps: `nft.txt` or else `nft.json`, `iptables-save.txt`,
+    /// `ip6tables-save.txt`, `ipset-save.txt`, `ipvsadm-save.txt`, `addr.txt`, `link.txt`, `route.txt`,
+    /// `rule.txt`, `sysctl.txt`.
     ///
     /// # Errors
     ///
@@ -102,6 +108,30 @@ fn nft_json(state: &mut NodeState, text: &str) -> Vec<Cause> {
     boxed(parsed.errors)
 }
 
+fn iptables_save(state: &mut NodeState, text: &str) -> Vec<Cause> {
+    let parsed = iptables::parse_ruleset(text, Family::Ipv4);
+    state.iptables.v4 = parsed.value;
+    boxed(parsed.errors)
+}
+
+fn ip6tables_save(state: &mut NodeState, text: &str) -> Vec<Cause> {
+    let parsed = iptables::parse_ruleset(text, Family::Ipv6);
+    state.iptables.v6 = parsed.value;
+    boxed(parsed.errors)
+}
+
+fn ipset_save(state: &mut NodeState, text: &str) -> Vec<Cause> {
+    let parsed = ipset::parse_sets(text);
+    state.ipset = parsed.value;
+    boxed(parsed.errors)
+}
+
+fn ipvsadm_save(state: &mut NodeState, text: &str) -> Vec<Cause> {
+    let parsed = ipvs::parse_table(text);
+    state.ipvs = parsed.value;
+    boxed(parsed.errors)
+}
+
 fn addresses(state: &mut NodeState, text: &str) -> Vec<Cause> {
     let parsed = host::parse_addresses(text);
     state.host.addresses = parsed.value;
@@ -144,10 +174,30 @@ mod tests {
     fn a_dump_says_what_it_lacks() {
         let dump = NodeState::read_dump(&snapshot("nftables/dump")).unwrap();
         assert!(dump.errors.is_empty(), "{:?}", dump.errors);
-        assert_eq!(dump.missing, ["rule.txt"]);
+        assert_eq!(
+            dump.missing,
+            [
+                "iptables-save.txt",
+                "ip6tables-save.txt",
+                "ipset-save.txt",
+                "ipvsadm-save.txt",
+                "rule.txt"
+            ]
+        );
         assert_eq!(dump.state.nftables.tables.len(), 2);
         assert!(dump.state.host.routes.len() > 50);
         assert_eq!(dump.state.host.sysctls["net.ipv4.ip_forward"], "1");
+    }
+
+    #[test]
+    fn a_dump_of_ipvs_has_all_its_parts() {
+        let dump = NodeState::read_dump(&snapshot("corpus/random-104/1.37.2/ipvs")).unwrap();
+        assert!(dump.errors.is_empty(), "{:?}", dump.errors);
+        assert_eq!(dump.missing, ["nft.txt", "link.txt", "route.txt", "rule.txt", "sysctl.txt"]);
+        assert!(dump.state.iptables.v4.chain("filter", "KUBE-IPVS-FILTER").is_some());
+        assert!(dump.state.iptables.v6.chain("nat", "KUBE-SERVICES").is_some());
+        assert_eq!(dump.state.ipset.sets.len(), 34);
+        assert!(dump.state.ipvs.services.len() > 10);
     }
 
     #[test]

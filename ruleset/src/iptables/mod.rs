@@ -3,10 +3,11 @@
 //!
 //! [`ast`] is the tree. [`parse`] reads it and [`print`] writes it, as `iptables-save`, `iptables -S`
 //! and `iptables-restore` do. [`build`] writes rules as a program would, and keeps the order.
-//! [`transaction`] holds the commands and applies them.
+//! [`transaction`] holds the commands and applies them. [`compare`] tells how two rule sets differ.
 
 pub mod ast;
 pub mod build;
+pub mod compare;
 mod layout;
 mod names;
 pub mod parse;
@@ -15,6 +16,7 @@ pub mod transaction;
 
 pub use ast::*;
 pub use build::RuleWriter;
+pub use compare::compare;
 pub use parse::{parse_listing, parse_restore, parse_rule, parse_ruleset};
 pub use print::{print_listing, print_restore, print_rule, print_ruleset, print_written};
 pub use transaction::{ApplyError, Command, Flush, Transaction, apply};

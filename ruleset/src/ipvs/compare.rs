@@ -3,6 +3,7 @@
 //! The order of virtual and real servers is not looked at, since dumps do not show the kernel's own;
 //! neither are connections.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -102,10 +103,14 @@ fn compare_service(
     if before != after {
         differences.push(Difference::ChangedService { service, expected: before, found: after });
     }
-    for server in sorted(expected) {
-        let RealServer { address, port, .. } = *server;
-        match find(found, server) {
-            None => differences.push(Difference::MissingServer { service, address, port }),
+    let (expected, found) = (by_socket(expected), by_socket(found));
+    for ((address, port), server) in &expected {
+        match found.get(&(*address, *port)) {
+            None => differences.push(Difference::MissingServer {
+                service,
+                address: *address,
+                port: *port,
+            }),
             Some(other) if same(server, other) => {}
             Some(other) => differences.push(Difference::ChangedServer {
                 service,
@@ -114,23 +119,16 @@ fn compare_service(
             }),
         }
     }
-    let extra = sorted(found).into_iter().filter(|server| find(expected, server).is_none());
-    differences.extend(extra.map(|server| Difference::ExtraServer {
+    let extra = found.keys().filter(|socket| !expected.contains_key(socket));
+    differences.extend(extra.map(|(address, port)| Difference::ExtraServer {
         service,
-        address: server.address,
-        port: server.port,
+        address: *address,
+        port: *port,
     }));
 }
 
-fn sorted(server: &VirtualServer) -> Vec<&RealServer> {
-    let mut servers: Vec<&RealServer> = server.real_servers.iter().collect();
-    servers.sort_by_key(|server| (server.address, server.port));
-    servers
-}
-
-fn find<'a>(server: &'a VirtualServer, real: &RealServer) -> Option<&'a RealServer> {
-    let same = |other: &&RealServer| (other.address, other.port) == (real.address, real.port);
-    server.real_servers.iter().find(same)
+fn by_socket(server: &VirtualServer) -> BTreeMap<(IpAddr, u16), &RealServer> {
+    server.real_servers.iter().map(|real| ((real.address, real.port), real)).collect()
 }
 
 fn same(a: &RealServer, b: &RealServer) -> bool {

@@ -128,7 +128,7 @@ pub fn apply(table: &mut Table, command: &Command) -> Result<(), ApplyError> {
             Ok(())
         }
         Command::SetTimeouts(timeouts) => {
-            table.timeouts = Some(merged(table.timeouts, *timeouts));
+            table.timeouts = Some(table.timeouts.unwrap_or_default().set(*timeouts));
             Ok(())
         }
     }
@@ -165,13 +165,16 @@ fn add_server(
     }
 }
 
-fn merged(old: Option<Timeouts>, new: Timeouts) -> Timeouts {
-    let old = old.unwrap_or_default();
-    let pick = |new, old| if new == 0 { old } else { new };
-    Timeouts {
-        tcp: pick(new.tcp, old.tcp),
-        tcp_fin: pick(new.tcp_fin, old.tcp_fin),
-        udp: pick(new.udp, old.udp),
+impl Timeouts {
+    /// Returns the timeouts after `ipvsadm --set`: 0 leaves one as it is.
+    #[must_use]
+    pub fn set(self, new: Timeouts) -> Timeouts {
+        let pick = |new, old| if new == 0 { old } else { new };
+        Timeouts {
+            tcp: pick(new.tcp, self.tcp),
+            tcp_fin: pick(new.tcp_fin, self.tcp_fin),
+            udp: pick(new.udp, self.udp),
+        }
     }
 }
 
