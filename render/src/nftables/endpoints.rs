@@ -58,7 +58,6 @@ fn hairpin_key(context: &Port<'_>, endpoint: SocketAddr) -> Key {
 /// Writes the affinity sets, the policy chains, then the endpoints' chains.
 pub(super) fn write(context: &Port<'_>, writer: &mut Writer) {
     write_affinity_sets(context, writer);
-    context.layout.write_policy_chain_mark(context, writer);
     if context.uses_cluster_chain() {
         write_policy_chain(context, context.chains.cluster, &context.port.cluster, writer);
     }

@@ -30,6 +30,7 @@ pub(super) fn fragment(view: &NodeView, port: &PortView, layout: Layout) -> Frag
     let mut writer = Writer::new(view.family);
     context.ensure_chains(&mut writer);
     frontends::write(&context, &mut writer);
+    layout.write_policy_chain_mark(&context, &mut writer);
     external::write(&context, &mut writer);
     endpoints::write(&context, &mut writer);
     Fragment { key: port.port.key.clone(), commands: writer.finish() }

@@ -73,6 +73,16 @@ pub fn six_services() -> NodeView {
     NodeView { ports, ..node_without_services() }
 }
 
+/// Node ports on one address.
+pub fn primary(address: &str) -> NodePortAddresses {
+    NodePortAddresses {
+        cidrs: vec![ip(address).into()],
+        match_all: false,
+        contains_ipv4_loopback: false,
+        contains_explicit_loopback: false,
+    }
+}
+
 /// A `ServicePort` under construction.
 pub struct World(pub PortView);
 
