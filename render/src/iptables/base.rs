@@ -33,8 +33,7 @@ pub(super) fn before(view: &NodeView) -> Part {
         filter.chains.push("KUBE-FIREWALL".into());
         filter.push("KUBE-FIREWALL", block_localnet());
     }
-    let mut nat =
-        lines(&["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ"]);
+    let mut nat = lines(&["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ"]);
     masquerading(view, &mut nat);
     Part { filter, nat }
 }
@@ -56,7 +55,10 @@ pub(super) fn after(view: &NodeView) -> Part {
 pub(crate) fn masquerading(view: &NodeView, nat: &mut Lines) {
     let mark = |change| Rule::write().target(Target::Mark(change));
     let masquerade = Nat { random_fully: true, ..Nat::default() };
-    nat.push("KUBE-POSTROUTING", Rule::write().matching(not_marked(view.mark)).target(Target::Return));
+    nat.push(
+        "KUBE-POSTROUTING",
+        Rule::write().matching(not_marked(view.mark)).target(Target::Return),
+    );
     nat.push("KUBE-POSTROUTING", mark(XMark::xor(view.mark)));
     nat.push(
         "KUBE-POSTROUTING",
@@ -120,7 +122,9 @@ fn node_port_jumps(view: &NodeView) -> Vec<Rule> {
     }
     let addresses = view.node_ports.serving(&view.interface_addresses);
     let served = addresses.into_iter().filter(|address| serves(view, *address));
-    served.map(|address| comment().destination_host(address).target(to_node_ports.clone())).collect()
+    served
+        .map(|address| comment().destination_host(address).target(to_node_ports.clone()))
+        .collect()
 }
 
 fn serves(view: &NodeView, address: IpAddr) -> bool {

@@ -3,7 +3,6 @@
 //! A name is a prefix and the first sixteen characters of the base 32 form of a SHA-256 sum, since
 //! the kernel allows no more than 28 characters.
 
-
 use data_encoding::BASE32;
 use kps_ruleset::Name;
 use sha2::{Digest, Sha256};

@@ -31,7 +31,8 @@ pub(super) fn write(port: &Port, part: &mut Part) {
 fn cluster_ip(port: &Port, part: &mut Part) {
     let address = port.port.port.cluster_ip;
     if port.port.has_internal() {
-        part.nat.push("KUBE-SERVICES", port.lead("cluster IP", address, port.internal_policy_chain()));
+        part.nat
+            .push("KUBE-SERVICES", port.lead("cluster IP", address, port.internal_policy_chain()));
     } else {
         let rule = port.to(address, port.no_endpoints());
         part.filter.push("KUBE-SERVICES", rule.target(port.no_endpoints_target()));

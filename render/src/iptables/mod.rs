@@ -27,12 +27,12 @@ use kps_model::NodeView;
 
 pub(crate) use base::{forwarding, lines, loopback, masquerading};
 pub(crate) use detector::if_not_local;
+pub use jumps::Jump;
 pub(crate) use jumps::install as install_jumps;
 pub(crate) use matches::{
     destination_is_local, port_unreachable, protocol, source_is_not_local, states,
 };
 pub(crate) use plan::ruleset_family;
-pub use jumps::Jump;
 pub use plan::{Fragment, Lines, Part, Plan};
 
 /// Above so many endpoints of a family, kube-proxy leaves out the comments of endpoints' rules.

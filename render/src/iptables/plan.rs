@@ -3,6 +3,7 @@
 use kps_flow::Family;
 use kps_model::PortKey;
 use kps_ruleset::Name;
+use kps_ruleset::iptables::compare::FreeOrder;
 use kps_ruleset::iptables::transaction::{Command, Transaction};
 use kps_ruleset::iptables::{self, Chain, Counters, Rule, Ruleset, Table};
 
@@ -81,6 +82,26 @@ impl Plan {
             part.install(&mut ruleset);
         }
         ruleset
+    }
+
+    /// Returns the chains whose rules stand in no particular order, since kube-proxy keeps
+    /// `ServicePort`s in a map. The jumps to node ports come last all the same.
+    #[must_use]
+    pub fn free_order(&self) -> Vec<FreeOrder> {
+        let tail = self.after.nat.rules.len();
+        let free = |table: &str, chain: &str, tail| FreeOrder {
+            table: Some(table.into()),
+            chain: chain.into(),
+            tail,
+        };
+        vec![
+            free("nat", "KUBE-SERVICES", tail),
+            free("nat", "KUBE-NODEPORTS", 0),
+            free("filter", "KUBE-SERVICES", 0),
+            free("filter", "KUBE-EXTERNAL-SERVICES", 0),
+            free("filter", "KUBE-NODEPORTS", 0),
+            free("filter", "KUBE-PROXY-FIREWALL", 0),
+        ]
     }
 
     fn into_parts(self) -> impl Iterator<Item = Part> {

@@ -7,7 +7,7 @@ use kps_flow::Protocol;
 use kps_model::{NodeView, PortView};
 use kps_ruleset::ipset::{Element, Port};
 use kps_ruleset::iptables::{Ipvs, Match, Negatable, Network, Rule, Target};
-use kps_ruleset::ipvs::{ServiceId, VirtualServer};
+use kps_ruleset::ipvs::ServiceId;
 
 use super::plan::Fragment;
 use super::servers;
@@ -199,8 +199,5 @@ fn refusal(address: IpAddr, port: Port) -> Rule {
         port: Some(Negatable::is(port.port)),
         ..Ipvs::default()
     };
-    Rule::write()
-        .source_host(address)
-        .matching(Match::Ipvs(Box::new(server)))
-        .target(Target::Drop)
+    Rule::write().source_host(address).matching(Match::Ipvs(Box::new(server))).target(Target::Drop)
 }

@@ -1,10 +1,13 @@
 //! What is written in a sync, as data.
 
+use std::collections::BTreeMap;
+
 use ipnet::IpNet;
 use kps_flow::Family;
 use kps_model::PortKey;
 use kps_ruleset::host::{Address, Link, Scope};
 use kps_ruleset::ipset::{Element, Sets};
+use kps_ruleset::iptables::compare::FreeOrder;
 use kps_ruleset::iptables::{Rule, Table};
 use kps_ruleset::ipvs::{ServiceId, Timeouts, VirtualServer};
 use kps_ruleset::{Name, NodeState};
@@ -56,13 +59,36 @@ impl Plan {
         for (name, value) in self.sysctls {
             state.host.sysctls.insert(name.to_owned(), value.to_owned());
         }
-        state.ipvs.timeouts = self.timeouts.map(or_kernels).or(state.ipvs.timeouts);
+        if let Some(timeouts) = self.timeouts {
+            let old = state.ipvs.timeouts.unwrap_or_default();
+            state.ipvs.timeouts = Some(old.set(timeouts));
+        }
         install_rules(self.family, self.jumps, self.rules, state);
         install_sets(self.family, &self.fragments, &mut state.ipset);
         bind(self.family, state);
         for fragment in self.fragments {
             state.ipvs.services.extend(fragment.servers);
         }
+    }
+
+    /// Returns the chains whose rules stand in no particular order, since kube-proxy keeps
+    /// `ServicePort`s in a map.
+    #[must_use]
+    pub fn free_order(&self) -> Vec<FreeOrder> {
+        let table = Some("filter".into());
+        vec![FreeOrder { table, chain: "KUBE-IPVS-OUT-FILTER".into(), tail: 0 }]
+    }
+
+    /// Returns the virtual servers that several `ServicePort`s claim, with all claims. Which of
+    /// them wins depends on the order of a map, and may change at each sync.
+    #[must_use]
+    pub fn contested(&self) -> BTreeMap<ServiceId, Vec<&VirtualServer>> {
+        let mut claims: BTreeMap<ServiceId, Vec<&VirtualServer>> = BTreeMap::new();
+        for (id, server) in self.fragments.iter().flat_map(|fragment| &fragment.servers) {
+            claims.entry(*id).or_default().push(server);
+        }
+        claims.retain(|_, servers| servers.iter().any(|server| *server != servers[0]));
+        claims
     }
 
     /// Tells whether a sync deletes a virtual server that it does not want.
@@ -75,16 +101,6 @@ impl Plan {
             }
             ServiceId::Mark { .. } => false,
         }
-    }
-}
-
-/// Fills in the kernel's own timeouts (`net/netfilter/ipvs/ip_vs_proto_tcp.c`, `…_udp.c`).
-fn or_kernels(timeouts: Timeouts) -> Timeouts {
-    let or = |given: u32, kernels: u32| if given == 0 { kernels } else { given };
-    Timeouts {
-        tcp: or(timeouts.tcp, 900),
-        tcp_fin: or(timeouts.tcp_fin, 120),
-        udp: or(timeouts.udp, 300),
     }
 }
 

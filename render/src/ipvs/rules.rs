@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use kps_flow::Family;
 use kps_model::NodeView;
 use kps_ruleset::Protocol;
 use kps_ruleset::iptables::{
-    CtStates, Match, Nat, Negatable, Network, Physdev, Rule, RuleWriter, SetMatch, Side,
-    Target,
+    CtStates, Match, Nat, Negatable, Network, Physdev, Rule, RuleWriter, SetMatch, Side, Target,
 };
 
 use super::plan::Fragment;
@@ -287,7 +285,13 @@ const RANGES: &str = "KUBE-SOURCE-RANGES-FIREWALL";
 
 const NAT_RULES: [SetRule; 9] = [
     rule(SetKind::LoopBack, "KUBE-POSTROUTING", None, Ends::DstDstSrc, To::Masquerade),
-    rule(SetKind::LoadBalancer, "KUBE-SERVICES", None, Ends::DstDst, To::Chain("KUBE-LOAD-BALANCER")),
+    rule(
+        SetKind::LoadBalancer,
+        "KUBE-SERVICES",
+        None,
+        Ends::DstDst,
+        To::Chain("KUBE-LOAD-BALANCER"),
+    ),
     rule(SetKind::LoadBalancerLocal, "KUBE-LOAD-BALANCER", None, Ends::DstDst, To::Return),
     rule(SetKind::NodePortLocalTcp, NODE_PORT, TCP, Ends::Dst, To::Return),
     rule(SetKind::NodePortTcp, NODE_PORT, TCP, Ends::Dst, MARK),
@@ -298,7 +302,13 @@ const NAT_RULES: [SetRule; 9] = [
 ];
 
 const FILTER_RULES: [SetRule; 3] = [
-    rule(SetKind::LoadBalancerFirewall, "KUBE-PROXY-FIREWALL", None, Ends::DstDst, To::Chain(RANGES)),
+    rule(
+        SetKind::LoadBalancerFirewall,
+        "KUBE-PROXY-FIREWALL",
+        None,
+        Ends::DstDst,
+        To::Chain(RANGES),
+    ),
     rule(SetKind::LoadBalancerSourceCidr, RANGES, None, Ends::DstDstSrc, To::Return),
     rule(SetKind::LoadBalancerSourceIp, RANGES, None, Ends::DstDstSrc, To::Return),
 ];

@@ -15,7 +15,10 @@ pub(super) fn virtual_server(view: &NodeView, port: &PortView, only_local: bool)
     });
     VirtualServer {
         // Maglev hashing would otherwise look at the source address alone.
-        flags: SchedulerFlags { second: scheduler == Scheduler::Maglev, ..SchedulerFlags::default() },
+        flags: SchedulerFlags {
+            second: scheduler == Scheduler::Maglev,
+            ..SchedulerFlags::default()
+        },
         persistence,
         real_servers: real_servers(port, only_local),
         ..VirtualServer::new(scheduler)

@@ -140,11 +140,7 @@ const FACTS: [(&str, SetType, &str); 17] = [
         SetType::HashIpPort,
         "Kubernetes service external ip + port with externalTrafficPolicy=local",
     ),
-    (
-        "LOAD-BALANCER",
-        SetType::HashIpPort,
-        "Kubernetes service lb portal",
-    ),
+    ("LOAD-BALANCER", SetType::HashIpPort, "Kubernetes service lb portal"),
     (
         "LOAD-BALANCER-LOCAL",
         SetType::HashIpPort,
@@ -165,21 +161,13 @@ const FACTS: [(&str, SetType, &str); 17] = [
         SetType::HashIpPortNet,
         "Kubernetes service load balancer ip + port + source cidr for packet filter purpose",
     ),
-    (
-        "NODE-PORT-TCP",
-        SetType::BitmapPort,
-        "Kubernetes nodeport TCP port for masquerade purpose",
-    ),
+    ("NODE-PORT-TCP", SetType::BitmapPort, "Kubernetes nodeport TCP port for masquerade purpose"),
     (
         "NODE-PORT-LOCAL-TCP",
         SetType::BitmapPort,
         "Kubernetes nodeport TCP port with externalTrafficPolicy=local",
     ),
-    (
-        "NODE-PORT-UDP",
-        SetType::BitmapPort,
-        "Kubernetes nodeport UDP port for masquerade purpose",
-    ),
+    ("NODE-PORT-UDP", SetType::BitmapPort, "Kubernetes nodeport UDP port for masquerade purpose"),
     (
         "NODE-PORT-LOCAL-UDP",
         SetType::BitmapPort,
@@ -195,14 +183,6 @@ const FACTS: [(&str, SetType, &str); 17] = [
         SetType::HashIpPort,
         "Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type 'hash ip:port'",
     ),
-    (
-        "HEALTH-CHECK-NODE-PORT",
-        SetType::BitmapPort,
-        "Kubernetes health check node port",
-    ),
-    (
-        "IPVS-IPS",
-        SetType::HashIp,
-        "Addresses on the ipvs interface",
-    ),
+    ("HEALTH-CHECK-NODE-PORT", SetType::BitmapPort, "Kubernetes health check node port"),
+    ("IPVS-IPS", SetType::HashIp, "Addresses on the ipvs interface"),
 ];
