@@ -4,7 +4,8 @@
 //! (`net/netfilter/nf_nat_core.c`). Each of the two manipulations, source and destination, is decided
 //! once: by a rule, or as "none" (a null binding) when the rules have been asked and said nothing.
 
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 
 use kps_flow::Protocol;
 
@@ -91,6 +92,17 @@ pub struct Endpoint {
     pub address: IpAddr,
     /// The port; `None` if drawn at random.
     pub port: Option<u16>,
+}
+
+impl fmt::Display for Endpoint {
+    /// Writes address and port as a socket address is written; a random port is `*`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.port, self.address) {
+            (Some(port), address) => SocketAddr::new(address, port).fmt(f),
+            (None, IpAddr::V4(address)) => write!(f, "{address}:*"),
+            (None, IpAddr::V6(address)) => write!(f, "[{address}]:*"),
+        }
+    }
 }
 
 /// A tracked connection.

@@ -1,5 +1,6 @@
 //! The packet that is walked: its headers, and what the kernel keeps beside it.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use kps_flow::{Family, Flow, Protocol};
@@ -93,5 +94,26 @@ impl Packet {
             _ => return false,
         }
         true
+    }
+}
+
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = (self.endpoint(Side::Source), self.endpoint(Side::Destination));
+        if self.protocol.has_ports() {
+            write!(f, "{} {from} > {to}", self.protocol)?;
+        } else {
+            write!(f, "{} {} > {}", self.protocol, from.address, to.address)?;
+        }
+        if let Some(link) = self.input {
+            write!(f, ", in by {link}")?;
+        }
+        if let Some(link) = self.output {
+            write!(f, ", out by {link}")?;
+        }
+        if self.mark != Mark::ZERO {
+            write!(f, ", mark {}", self.mark)?;
+        }
+        Ok(())
     }
 }

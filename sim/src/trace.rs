@@ -152,6 +152,84 @@ pub enum Way {
     },
 }
 
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.deed)
+    }
+}
+
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Deed::Reaches(hook, packet) => write!(f, "reaches {}: {packet}", hook_name(*hook)),
+            Deed::Enters { priority } => write!(f, "enters at priority {priority}"),
+            Deed::Jumps(chain) => write!(f, "jumps to {chain}"),
+            Deed::Goes(chain) => write!(f, "goes to {chain}"),
+            Deed::Returns => f.write_str("returns"),
+            Deed::Accepts => f.write_str("accepts"),
+            Deed::Drops => f.write_str("drops the packet"),
+            Deed::Policy(Policy::Accept) => f.write_str("ends with the policy accept"),
+            Deed::Policy(Policy::Drop) => f.write_str("ends with the policy drop"),
+            Deed::Rejects(kind) => write!(f, "refuses the packet with {kind}"),
+            Deed::Untracks => f.write_str("hides the packet from conntrack"),
+            Deed::Remembers(set) => write!(f, "remembers the client in {set}"),
+            Deed::Routed(way) => write!(f, "is routed {way}"),
+            Deed::Refuses(why) => write!(f, "is refused: {why}"),
+            change => change.fmt_change(f),
+        }
+    }
+}
+
+impl Deed {
+    /// Writes what was looked up, drawn, supposed or changed.
+    fn fmt_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Deed::Found { set: Some(set), element } => {
+                write!(f, "finds element {} of {set}", element + 1)
+            }
+            Deed::Found { set: None, element } => write!(f, "finds element {}", element + 1),
+            Deed::Drew { index, of } => write!(f, "draws {index} of 0 to {}", of.saturating_sub(1)),
+            Deed::Tossed { share, hit: true } => write!(f, "is lucky, with a chance of {share}"),
+            Deed::Tossed { share, hit: false } => write!(f, "is unlucky, with a chance of {share}"),
+            Deed::Marks { from, to } => write!(f, "changes the mark from {from} to {to}"),
+            Deed::TranslatesDestination(to) => write!(f, "makes {to} the destination"),
+            Deed::TranslatesSource { to, masquerade: true } => write!(f, "masquerades as {to}"),
+            Deed::TranslatesSource { to, masquerade: false } => write!(f, "makes {to} the source"),
+            Deed::Assumes { what, holds: true } => write!(f, "supposes that it holds: {what}"),
+            Deed::Assumes { what, holds: false } => {
+                write!(f, "supposes that it does not hold: {what}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Way::Local => f.write_str("to this host"),
+            Way::Out { link, gateway: Some(gateway) } => {
+                write!(f, "out by {link} through {gateway}")
+            }
+            Way::Out { link, gateway: None } => write!(f, "out by {link}"),
+        }
+    }
+}
+
+/// Returns the name of a hook as rules spell it.
+#[must_use]
+pub fn hook_name(hook: Hook) -> &'static str {
+    match hook {
+        Hook::Ingress => "ingress",
+        Hook::Prerouting => "prerouting",
+        Hook::Input => "input",
+        Hook::Forward => "forward",
+        Hook::Output => "output",
+        Hook::Postrouting => "postrouting",
+        Hook::Egress => "egress",
+    }
+}
+
 impl Way {
     /// Returns the next hop, if there is one.
     #[must_use]

@@ -149,6 +149,15 @@ impl Network {
 }
 
 impl Network {
+    /// Returns the interface by which packets to an address leave, and by which those from it come
+    /// in as far as nothing else is known.
+    #[must_use]
+    pub fn link_to(&self, address: IpAddr) -> Option<Name> {
+        let query = Query { destination: address, source: None, mark: Mark::ZERO, input: None };
+        let route: Result<_, std::convert::Infallible> = self.route(&query, |_| Ok(false));
+        route.unwrap_or_default().and_then(|route| route.link)
+    }
+
     /// Tells whether an address is this host's, or of something that is reached through it alone:
     /// by an interface without a next hop. Interfaces that lead to a next hop lead to others too.
     #[must_use]

@@ -11,6 +11,7 @@ mod connections;
 mod hooks;
 mod matches;
 mod routing;
+mod story;
 mod translation;
 mod unknown;
 mod world;

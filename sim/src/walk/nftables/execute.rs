@@ -40,8 +40,8 @@ impl Run<'_> {
         branch.gotos = 0;
         branch.base = Some(base);
         branch.frames.push(Frame { chain: base, rule: 0, op: 0 });
-        let chain = &self.program.chains[base as usize];
-        self.note(branch, || Deed::Enters { priority: chain.priority });
+        let priority = self.program.chains[base as usize].priority;
+        branch.note(|| self.place_of_chain(base), || Deed::Enters { priority });
     }
 
     /// Does the next statement, or leaves the rule or chain that has none.

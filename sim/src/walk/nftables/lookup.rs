@@ -179,3 +179,84 @@ pub(crate) fn fits(patterns: &[Pattern], key: &[Datum]) -> Option<bool> {
     }
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::mark::Mark;
+
+    /// What a look-up gives if every element is tried in turn: the first that fits, else `*`.
+    fn scan(lookup: &Lookup, key: &[Datum]) -> Hit {
+        let answers: Vec<_> = lookup.entries.iter().map(|entry| fits(&entry.key, key)).collect();
+        let is_any = |at: &usize| lookup.entries[*at].key.as_slice() == [Pattern::Any];
+        if answers.contains(&None) {
+            return Hit::Unknown;
+        }
+        let fitting = || answers.iter().enumerate().filter(|(_, a)| **a == Some(true)).map(|x| x.0);
+        let found = fitting().find(|at| !is_any(at)).or_else(|| fitting().next());
+        found.map_or(Hit::Nothing, Hit::Element)
+    }
+
+    /// Disjoint ranges, as the kernel requires of a set of one field: within slots of ten.
+    fn disjoint() -> impl Strategy<Value = Vec<Entry>> {
+        vec(proptest::option::of((0_u128..5, 0_u128..5)), 1..8).prop_map(|slots| {
+            let ranges = (0_u128..).step_by(10).zip(slots).filter_map(|(start, slot)| {
+                slot.map(|(low, more)| Pattern::Range(start + low, start + low + more))
+            });
+            ranges.map(|range| entry(&[range])).collect()
+        })
+    }
+
+    /// Concatenations, which may overlap.
+    fn concatenated() -> impl Strategy<Value = Vec<Entry>> {
+        let field = (0_u128..6, 0_u128..3).prop_map(|(low, more)| Pattern::Range(low, low + more));
+        let exact = (0_u128..3).prop_map(Pattern::exactly);
+        vec((exact, field), 0..12)
+            .prop_map(|keys| keys.into_iter().map(|(a, b)| entry(&[a, b])).collect())
+    }
+
+    fn entry(key: &[Pattern]) -> Entry {
+        Entry { key: key.iter().copied().collect(), data: None }
+    }
+
+    fn datum(most: u128) -> impl Strategy<Value = Datum> {
+        prop_oneof![
+            9 => (0..most).prop_map(Datum::Number),
+            1 => Just(Datum::Unknown(Name::new("x"))),
+            1 => Just(Datum::Mark(Mark::UNKNOWN.or(Mark::new(8)))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn an_indexed_set_answers_like_a_scan(entries in disjoint(), any in any::<bool>(), key in datum(90)) {
+            let mut entries = entries;
+            if any {
+                entries.insert(0, entry(&[Pattern::Any]));
+            }
+            let lookup = Lookup::new(None, entries);
+            let found = lookup.find(&[key]);
+            prop_assert!(found == scan(&lookup, &[key]) || (found == Hit::Unknown && !key.is_known()));
+        }
+
+        #[test]
+        fn an_indexed_concatenation_answers_like_a_scan(
+            entries in concatenated(),
+            key in (datum(4), datum(9)),
+        ) {
+            let lookup = Lookup::new(None, entries);
+            let key = [key.0, key.1];
+            let found = lookup.find(&key);
+            let known = key.iter().all(|part| part.is_known());
+            // The same key twice is one element to the kernel.
+            let same = match (found, scan(&lookup, &key)) {
+                (Hit::Element(a), Hit::Element(b)) => lookup.entries[a].key == lookup.entries[b].key,
+                (a, b) => a == b || (a == Hit::Unknown && !known),
+            };
+            prop_assert!(same);
+        }
+    }
+}

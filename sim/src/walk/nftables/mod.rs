@@ -52,8 +52,17 @@ impl Run<'_> {
     /// Returns where a frame is, for the trace.
     fn place(&self, frame: Option<Frame>) -> Place {
         let Some(frame) = frame else { return Place::Kernel };
-        let chain = &self.program.chains[frame.chain as usize];
-        let rule = chain.rules.get(frame.rule).map(|rule| rule.place);
+        let rules = &self.program.chains[frame.chain as usize].rules;
+        self.place_in(frame.chain, rules.get(frame.rule).map(|rule| rule.place))
+    }
+
+    /// Returns a chain as a place.
+    fn place_of_chain(&self, chain: ChainId) -> Place {
+        self.place_in(chain, None)
+    }
+
+    fn place_in(&self, chain: ChainId, rule: Option<u32>) -> Place {
+        let chain = &self.program.chains[chain as usize];
         Place::Rule(RulePlace {
             language: Language::Nftables,
             family: chain.family,
