@@ -28,18 +28,23 @@ use crate::protocol::Protocol;
 ///     "-m comment --comment \"a:b cluster IP\" -m tcp -p tcp -d 10.96.0.1 --dport 80 -j SVC"
 /// );
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RuleWriter {
     header: Header,
     matches: Vec<Match>,
-    parts: Vec<Part>,
+    /// `None` if there are too many parts.
+    layout: Option<Layout>,
 }
 
 impl Rule {
     /// Starts to write a rule.
     #[must_use]
     pub fn write() -> RuleWriter {
-        RuleWriter::default()
+        RuleWriter {
+            header: Header::default(),
+            matches: Vec::new(),
+            layout: Some(Layout::default()),
+        }
     }
 }
 
@@ -136,12 +141,12 @@ impl RuleWriter {
             matches: self.matches.into(),
             target: None,
             counters: None,
-            layout: Layout::new(&self.parts),
+            layout: self.layout.map(Layout::unless_in_order).unwrap_or_default(),
         }
     }
 
     fn part(mut self, part: Part) -> Self {
-        self.parts.push(part);
+        self.layout = self.layout.and_then(|layout| layout.then(part));
         self
     }
 }

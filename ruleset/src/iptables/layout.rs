@@ -56,10 +56,23 @@ impl Layout {
     /// if they are too many.
     #[must_use]
     pub fn new(parts: &[Part]) -> Layout {
-        if parts.len() > (u64::BITS / BITS) as usize || in_order(parts) {
-            return Layout::default();
-        }
-        Layout(parts.iter().rev().fold(0, |packed, part| packed << BITS | code(*part)))
+        let all = parts.iter().try_fold(Layout::default(), |layout, part| layout.then(*part));
+        all.unwrap_or_default().unless_in_order()
+    }
+
+    /// Returns the layout with one more part at the end; `None` if that is one too many.
+    #[must_use]
+    pub fn then(self, part: Part) -> Option<Layout> {
+        let used = (u64::BITS - self.0.leading_zeros()).next_multiple_of(BITS);
+        (used < u64::BITS).then(|| Layout(self.0 | code(part) << used))
+    }
+
+    /// Returns the layout, or the empty one if the tools would write the parts in this order.
+    #[must_use]
+    pub fn unless_in_order(self) -> Layout {
+        let plain = |part| !matches!(part, Part::SourceHost | Part::DestinationHost | Part::Options);
+        let sorted = || self.parts().is_sorted_by_key(|part| part.min(Part::Match));
+        if self.parts().all(plain) && sorted() { Layout::default() } else { self }
     }
 
     /// Returns whether the rule is in the tools' order.
@@ -77,12 +90,6 @@ impl Layout {
             PARTS.get(code.checked_sub(1)?).copied()
         })
     }
-}
-
-/// Returns whether the tools would write the parts in this order.
-fn in_order(parts: &[Part]) -> bool {
-    let plain = |part| !matches!(part, Part::SourceHost | Part::DestinationHost | Part::Options);
-    parts.iter().all(|part| plain(*part)) && parts.is_sorted_by_key(|part| (*part).min(Part::Match))
 }
 
 fn code(part: Part) -> u64 {

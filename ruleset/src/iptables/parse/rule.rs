@@ -192,6 +192,7 @@ impl RuleReader {
             Owner::Target => {
                 if let Some(target) = &mut self.target {
                     target.complete |= complete;
+                    target.given = true;
                 }
             }
             Owner::Match(i) => {
@@ -217,13 +218,12 @@ impl RuleReader {
         match owner {
             Owner::Target => {
                 if let Some(open) = &mut self.target {
-                    open.extension =
-                        Target::Unknown(self.family.unknown_target(&open.extension, self.line));
+                    open.extension = Target::Unknown(open.unknown(self.family, self.line));
                 }
             }
             Owner::Match(i) => {
-                let open = &mut self.matches[i].extension;
-                *open = Match::Unknown(self.family.unknown_match(open, self.line));
+                let open = &mut self.matches[i];
+                open.extension = Match::Unknown(open.unknown(self.family, self.line));
             }
         }
     }
@@ -259,20 +259,14 @@ impl RuleReader {
 
     fn finish(&mut self) -> Rule {
         let (family, line) = (self.family, self.line);
-        let matches = self.matches.drain(..).map(|open| {
-            if open.complete {
-                open.extension
-            } else {
-                Match::Unknown(family.unknown_match(&open.extension, line))
-            }
+        let matches = self.matches.drain(..).map(|open| match open.complete {
+            true => open.extension,
+            false => Match::Unknown(open.unknown(family, line)),
         });
         let matches = matches.collect();
-        let target = self.target.take().map(|open| {
-            if open.complete {
-                open.extension
-            } else {
-                Target::Unknown(family.unknown_target(&open.extension, line))
-            }
+        let target = self.target.take().map(|open| match open.complete {
+            true => open.extension,
+            false => Target::Unknown(open.unknown(family, line)),
         });
         let layout = if self.scattered { Layout::default() } else { Layout::new(&self.parts) };
         self.parts.clear();
@@ -282,15 +276,21 @@ impl RuleReader {
     }
 }
 
-impl Family {
-    fn unknown_match(self, m: &Match, line: u32) -> Unknown {
-        let (module, options) = (Name::new(m.module()), print::match_options(m, self));
-        Unknown { module, options: Name::new(&options), line }
+impl Open<Match> {
+    /// Returns what was read so far as text.
+    fn unknown(&self, family: Family, line: u32) -> Unknown {
+        let read = self.given.then(|| print::match_options(&self.extension, family));
+        let options = Name::from(read.unwrap_or_default());
+        Unknown { module: Name::new(self.extension.module()), options, line }
     }
+}
 
-    fn unknown_target(self, target: &Target, line: u32) -> Unknown {
-        let (module, options) = (Name::new(target.name()), print::target_options(target, self));
-        Unknown { module, options: Name::new(&options), line }
+impl Open<Target> {
+    /// Returns what was read so far as text.
+    fn unknown(&self, family: Family, line: u32) -> Unknown {
+        let read = self.given.then(|| print::target_options(&self.extension, family));
+        let options = Name::from(read.unwrap_or_default());
+        Unknown { module: Name::new(self.extension.name()), options, line }
     }
 }
 
