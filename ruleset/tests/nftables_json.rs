@@ -1,5 +1,7 @@
 //! The JSON form says the same as the text, and prints as nft prints it.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

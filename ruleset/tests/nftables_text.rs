@@ -1,5 +1,7 @@
 //! Real listings are read and printed back byte for byte.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

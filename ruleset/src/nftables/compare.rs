@@ -118,9 +118,9 @@ impl Comparison<'_> {
         if expected.comment != found.comment || expected.flags != found.flags {
             self.changed(Object::Table, table_head(expected), table_head(found));
         }
-        self.objects(&expected.counters, &found.counters, |c, name, a, b| c.counter(name, a, b));
-        self.objects(&expected.sets, &found.sets, |c, name, a, b| c.set(name, a, b));
-        self.objects(&expected.chains, &found.chains, |c, name, a, b| c.chain(name, a, b));
+        self.objects(&expected.counters, &found.counters, Self::counter);
+        self.objects(&expected.sets, &found.sets, Self::set);
+        self.objects(&expected.chains, &found.chains, Self::chain);
         self.others(expected, found);
     }
 

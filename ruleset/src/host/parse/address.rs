@@ -15,16 +15,15 @@ pub fn parse_addresses(text: &str) -> Parsed<Vec<Address>> {
 }
 
 fn address(line: &str) -> Result<Option<Address>, &'static str> {
-    let line = line.split('\\').next().unwrap_or(line);
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let [_, link, family, written, ..] = words[..] else { return Err("an address") };
+    let shown = line.split('\\').next().unwrap_or(line);
+    let fields: Vec<&str> = shown.split_whitespace().collect();
+    let [_, link, family, written, ..] = fields[..] else { return Err("an address") };
     if !matches!(family, "inet" | "inet6") {
         return Ok(None);
     }
-    let network = network(written, word_after(&words, "peer")).ok_or("an address")?;
-    let scope = scope(word_after(&words, "scope").unwrap_or("global")).ok_or("a scope")?;
-    let link = link.trim_end_matches(':');
-    let link = link.split('@').next().unwrap_or(link).into();
+    let network = network(written, word_after(&fields, "peer")).ok_or("an address")?;
+    let scope = scope(word_after(&fields, "scope").unwrap_or("global")).ok_or("a scope")?;
+    let link = link.split(['@', ':']).next().unwrap_or(link).into();
     Ok(Some(Address { link, network, scope }))
 }
 

@@ -17,7 +17,7 @@ pub fn parse_routes(text: &str) -> Parsed<Vec<Route>> {
     let mut parsed = each_line(text, |line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"nexthop") {
-            let head = head.clone().ok_or("a route before its next hops")?;
+            let head = head.as_ref().ok_or("a route before its next hops")?;
             return with_next_hop(head, &words).map(Some);
         }
         let route = route(&words)?;
@@ -45,8 +45,12 @@ fn same_target(a: &Route, b: &Route) -> bool {
     (a.table, a.kind, a.destination, a.metric) == (b.table, b.kind, b.destination, b.metric)
 }
 
-fn with_next_hop(head: Route, words: &[&str]) -> Result<Route, &'static str> {
-    Ok(Route { gateway: gateway(words)?, link: word_after(words, "dev").map(Into::into), ..head })
+fn with_next_hop(head: &Route, words: &[&str]) -> Result<Route, &'static str> {
+    Ok(Route {
+        gateway: gateway(words)?,
+        link: word_after(words, "dev").map(Into::into),
+        ..head.clone()
+    })
 }
 
 fn route(words: &[&str]) -> Result<Route, &'static str> {

@@ -84,7 +84,7 @@ fn mark(word: &str) -> Option<(u32, u32)> {
         None => word.parse().ok(),
     };
     match word.split_once('/') {
-        Some((mark, mask)) => Some((number(mark)?, number(mask)?)),
+        Some((bits, mask)) => Some((number(bits)?, number(mask)?)),
         None => Some((number(word)?, u32::MAX)),
     }
 }

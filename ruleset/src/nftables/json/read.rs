@@ -278,14 +278,13 @@ fn match_(body: &Json) -> Option<Match> {
     let op = body.get("op")?.as_str()?;
     let right_side = right(body.get("right")?, &left)?;
     let op = match op {
-        "==" => Relation::Equal,
+        "in" if kind_of(&left).is_bitmask() => Relation::AnyBit,
+        "==" | "in" => Relation::Equal,
         "!=" => Relation::NotEqual,
         "<" => Relation::Less,
         "<=" => Relation::LessEqual,
         ">" => Relation::Greater,
         ">=" => Relation::GreaterEqual,
-        "in" if kind_of(&left).is_bitmask() => Relation::AnyBit,
-        "in" => Relation::Equal,
         "!" => return Some(no_bit(left, right_side)),
         _ => return None,
     };

@@ -32,9 +32,9 @@ fn table_objects(table: &Table, to: &mut Vec<model::Object>) {
         flags: flag_list(table.flags.iter().map(Name::as_str)),
     }));
     to.extend(table.counters.iter().map(|(n, c)| model::Object::Counter(counter(id, *n, c))));
-    to.extend(table.sets.iter().map(|(name, s)| match s.is_map() {
-        true => model::Object::Map(set(id, *name, s)),
-        false => model::Object::Set(set(id, *name, s)),
+    to.extend(table.sets.iter().map(|(name, of)| {
+        let object = if of.is_map() { model::Object::Map } else { model::Object::Set };
+        object(set(id, *name, of))
     }));
     to.extend(table.chains.iter().map(|(n, c)| model::Object::Chain(chain(id, *n, c))));
     for (name, chain) in &table.chains {

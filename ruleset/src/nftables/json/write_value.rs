@@ -75,7 +75,7 @@ pub(super) fn map_source(map: &MapSource, key: &Expr) -> Json {
 pub(super) fn element(element: &Element, kinds: KeyKinds<'_>, data: KeyKinds<'_>) -> Json {
     let mut key = concat(&element.key, kinds);
     if element.comment.is_some() || element.state.is_some() {
-        key = wrapped(element, key);
+        key = wrapped(element, &key);
     }
     match &element.data {
         None => key,
@@ -84,7 +84,7 @@ pub(super) fn element(element: &Element, kinds: KeyKinds<'_>, data: KeyKinds<'_>
     }
 }
 
-fn wrapped(element: &Element, key: Json) -> Json {
+fn wrapped(element: &Element, key: &Json) -> Json {
     let state = element.state.as_deref().copied().unwrap_or_default();
     let mut body = json!({"val": key});
     if let Some(timeout) = state.timeout {

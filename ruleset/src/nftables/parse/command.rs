@@ -7,7 +7,7 @@ use crate::Name;
 use crate::nftables::ast::{Chain, Counter, Element, Unsupported};
 use crate::nftables::transaction::{Command, TableId};
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     /// Returns the next table or command; what cannot be read is reported and skipped.
     pub(super) fn item(&mut self) -> Option<Item> {
         loop {

@@ -69,15 +69,14 @@ impl<'a> Parser<'a> {
 
     /// Reads a word as a value. A word that holds a `:` behind it (`80:accept`) ends there.
     fn word_value(&mut self, word: &'a str, kind: Kind) -> Option<Value> {
-        let colon = word.find(':').filter(|at| *at > 0 && kind != Kind::Ipv6);
-        match (value::value(word, kind), colon) {
-            (None, Some(at)) => {
-                let value = value::value(word.get(..at)?, kind)?;
-                self.lexer.resume_at(self.lexer.token_start() + at);
-                Some(value)
-            }
-            (value, _) => value,
+        let value = value::value(word, kind);
+        if value.is_some() || kind == Kind::Ipv6 {
+            return value;
         }
+        let at = word.find(':').filter(|at| *at > 0)?;
+        let value = value::value(word.get(..at)?, kind)?;
+        self.lexer.resume_at(self.lexer.token_start() + at);
+        Some(value)
     }
 
     /// Reads words of a bit mask: `a,b`, `a | b` or `(a | b)`.

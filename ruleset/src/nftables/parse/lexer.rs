@@ -168,34 +168,43 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Token<'a> {
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
-        let length = rest.iter().position(|byte| ENDS_WORD[usize::from(*byte)]);
+        let length = rest.iter().position(|byte| ends_word(*byte));
         self.pos += length.unwrap_or(rest.len());
         Token::Word(self.text.get(self.start..self.pos).unwrap_or_default())
     }
 }
 
 fn is_punct(byte: u8) -> bool {
-    PUNCTUATION.contains(&byte)
+    CLASSES[usize::from(byte)] == Class::Punct as u8
 }
 
-const PUNCTUATION: &[u8] = b"{}()[];,=!<>&|^@$";
+fn ends_word(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] != Class::Word as u8
+}
 
-const ENDS_WORD: [bool; 256] = ends_word();
+/// What a byte is to the lexer.
+#[derive(Clone, Copy)]
+enum Class {
+    Word,
+    Blank,
+    Punct,
+}
 
-const fn ends_word() -> [bool; 256] {
-    let mut table = [false; 256];
-    let blanks = b" \t\r\n\"#";
+const CLASSES: [u8; 256] = with_class(
+    with_class([Class::Word as u8; 256], b" \t\r\n\"#", Class::Blank),
+    PUNCT,
+    Class::Punct,
+);
+
+const PUNCT: &[u8] = b"{}()[];,=!<>&|^@$";
+
+const fn with_class(mut classes: [u8; 256], bytes: &[u8], class: Class) -> [u8; 256] {
     let mut i = 0;
-    while i < blanks.len() {
-        table[blanks[i] as usize] = true;
+    while i < bytes.len() {
+        classes[bytes[i] as usize] = class as u8;
         i += 1;
     }
-    i = 0;
-    while i < PUNCTUATION.len() {
-        table[PUNCTUATION[i] as usize] = true;
-        i += 1;
-    }
-    table
+    classes
 }
 
 impl fmt::Display for Token<'_> {

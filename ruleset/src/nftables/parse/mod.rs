@@ -21,7 +21,7 @@ mod value;
 
 use thiserror::Error;
 
-use super::ast::{Ruleset, Table, TableFamily, Unsupported};
+use super::ast::{Element, Ruleset, Statement, Table, TableFamily, Unsupported, Value};
 use super::transaction::{Command, TableId};
 use crate::Parsed;
 pub(super) use expr::{MOST_OPERATORS, ct_key_word, meta, payload};
@@ -51,16 +51,56 @@ pub struct ParseError {
 pub fn parse_ruleset(text: &str) -> Parsed<Ruleset, ParseError> {
     let mut parser = Parser::new(text);
     let mut ruleset = Ruleset::default();
+    let mut script = Script::default();
     while let Some(item) = parser.item() {
         match item {
-            Item::Table(table) if ruleset.table(table.family, &table.name).is_none() => {
+            Item::Table(table) if script.is_empty() && is_new(&ruleset, &table) => {
                 ruleset.tables.push(*table);
             }
-            Item::Table(table) => parser.apply(&mut ruleset, &table.into_commands()),
-            Item::Command(command) => parser.apply(&mut ruleset, &[*command]),
+            Item::Table(table) => script.extend(table.into_commands(), parser.item_at),
+            Item::Command(command) => script.extend([*command], parser.item_at),
         }
     }
+    script.apply(&mut ruleset, &mut parser.errors);
     Parsed { value: ruleset, errors: parser.errors }
+}
+
+fn is_new(ruleset: &Ruleset, table: &Table) -> bool {
+    ruleset.table(table.family, &table.name).is_none()
+}
+
+/// The commands of a text, with the places where they stand.
+#[derive(Default)]
+struct Script {
+    commands: Vec<Command>,
+    places: Vec<(u32, u32)>,
+}
+
+impl Script {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    fn extend(&mut self, commands: impl IntoIterator<Item = Command>, place: (u32, u32)) {
+        self.commands.extend(commands);
+        self.places.resize(self.commands.len(), place);
+    }
+
+    /// Applies the commands to the rule set that they describe, but for those that fail.
+    fn apply(&self, ruleset: &mut Ruleset, errors: &mut Vec<ParseError>) {
+        let mut from = 0;
+        while let Err(error) = ruleset.apply(self.commands.get(from..).unwrap_or_default()) {
+            let failed = from + error.index;
+            // What came before the failure stands, unless it fails only as a whole.
+            let before = self.commands.get(from..failed).unwrap_or_default();
+            let _ = ruleset.apply(before);
+            let (line, column) = self.places.get(failed).copied().unwrap_or_default();
+            let expected = "a command that can be applied";
+            let found = format!("{}: {}", error.text, error.kind);
+            errors.push(ParseError { line, column, expected, found });
+            from = failed + 1;
+        }
+    }
 }
 
 /// Reads a script for `nft -f`. A table in block form becomes the commands that create it.
@@ -93,6 +133,9 @@ struct Parser<'a> {
     /// Line and column of the table or command that is read.
     item_at: (u32, u32),
     errors: Vec<ParseError>,
+    elements_buffer: Vec<Element>,
+    parts_buffer: Vec<Value>,
+    statements_buffer: Vec<Statement>,
 }
 
 /// Why something could not be read; the place is that of the current token.
@@ -105,17 +148,15 @@ impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        Parser { lexer, token, family: TableFamily::Ip, item_at: (1, 1), errors: Vec::new() }
-    }
-
-    /// Applies commands of a text to the rule set that it describes.
-    fn apply(&mut self, ruleset: &mut Ruleset, commands: &[Command]) {
-        for command in commands {
-            if let Err(error) = ruleset.apply(std::slice::from_ref(command)) {
-                let (line, column) = self.item_at;
-                let (expected, found) = ("a command that can be applied", error.to_string());
-                self.errors.push(ParseError { line, column, expected, found });
-            }
+        Parser {
+            lexer,
+            token,
+            family: TableFamily::Ip,
+            item_at: (1, 1),
+            errors: Vec::new(),
+            elements_buffer: Vec::new(),
+            parts_buffer: Vec::new(),
+            statements_buffer: Vec::new(),
         }
     }
 

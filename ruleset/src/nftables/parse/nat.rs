@@ -8,7 +8,7 @@ use super::{Expected, Parser, Result};
 use crate::nftables::ast::{Expr, Nat, NatFlags, NatKind, Statement, TableFamily, Value};
 use crate::nftables::datatype::Kind;
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     /// Reads a translation after its keyword.
     pub(super) fn nat(&mut self, word: &str) -> Result<Statement> {
         let kind = match word {

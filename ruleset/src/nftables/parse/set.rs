@@ -1,5 +1,7 @@
 //! Sets, maps and their elements.
 
+use std::sync::Arc;
+
 use super::lexer::Token;
 use super::value::any_value;
 use super::{Expected, Parser, Result};
@@ -34,9 +36,12 @@ impl Parser<'_> {
             return Ok(MapSource::Named(self.expect_name("a map")?.into()));
         }
         let kinds = ElementKinds { key: KeyKinds::Expr(key), data };
-        let mut elements = Vec::new();
-        self.elements(kinds, |element| elements.push(element))?;
-        Ok(MapSource::Anonymous(elements.into()))
+        // One buffer serves all maps, so that each is allocated once and in its own size.
+        let mut buffer = std::mem::take(&mut self.elements_buffer);
+        let read = self.elements(kinds, |element| buffer.push(element));
+        let elements = buffer.drain(..).collect();
+        self.elements_buffer = buffer;
+        read.map(|()| MapSource::Anonymous(elements))
     }
 
     /// Reads `{ a, b }`. An element that cannot be read ends it.
@@ -84,13 +89,21 @@ impl Parser<'_> {
         if !self.is_word(".") {
             return Ok(Key::One(first));
         }
-        let mut parts = Vec::with_capacity(4);
+        let mut parts = std::mem::take(&mut self.parts_buffer);
+        parts.clear();
         parts.push(first);
+        let read = self.more_parts(kinds, &mut parts);
+        let key = Key::Many(parts.as_slice().into());
+        self.parts_buffer = parts;
+        read.map(|()| key)
+    }
+
+    fn more_parts(&mut self, kinds: KeyKinds<'_>, parts: &mut Vec<Value>) -> Result<()> {
         while self.eat_word(".") {
             let part = self.key_part(kinds.at(parts.len()), parts.last())?;
             parts.push(part);
         }
-        Ok(Key::Many(parts.into()))
+        Ok(())
     }
 
     fn key_part(&mut self, kind: Kind, before: Option<&Value>) -> Result<Value> {
@@ -139,7 +152,11 @@ impl Parser<'_> {
         if !self.eat_word(".") {
             return Ok(Data::Values(Key::One(first)));
         }
-        let mut parts = vec![first, self.constant(kinds[1])?];
+        let second = self.constant(kinds[1])?;
+        if !self.is_word(".") {
+            return Ok(Data::Values(Key::Many(Arc::new([first, second]))));
+        }
+        let mut parts = vec![first, second];
         while self.eat_word(".") {
             parts.push(self.constant(Kind::Other)?);
         }

@@ -11,7 +11,7 @@ use crate::nftables::datatype::{ICMPX_CODE, Kind, kind_of};
 impl<'a> Parser<'a> {
     /// Reads a rule up to its end. What is not understood stays as text from there on.
     pub(super) fn rule(&mut self) -> Rule {
-        let mut statements = Vec::with_capacity(4);
+        let mut statements = std::mem::take(&mut self.statements_buffer);
         let mut comment = None;
         self.lexer.remark = None;
         let line = self.lexer.token_line();
@@ -31,7 +31,10 @@ impl<'a> Parser<'a> {
             self.raw_rest(self.lexer.token_start());
         }
         self.remark(&mut statements, line);
-        Rule { statements: statements.into(), comment, handle: self.handle() }
+        let rule =
+            Rule { statements: statements.drain(..).collect(), comment, handle: self.handle() };
+        self.statements_buffer = statements;
+        rule
     }
 
     /// Keeps a comment of nft that stands for a match or target that it cannot show.

@@ -60,14 +60,14 @@ fn script_file() {
         define x = 5\n";
     let parsed = parse_ruleset(text);
     let errors: Vec<String> = parsed.errors.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(errors.join("\n"), @"line 12, column 1: expected a command that can be applied, found `command 1: not modelled: `define x = 5``");
+    insta::assert_snapshot!(errors.join("\n"), @"line 12, column 1: expected a command that can be applied, found `define x = 5: not modelled`");
     insta::assert_snapshot!(print_ruleset(&parsed.value), @r#"
     table inet filter {
     	chain input {
-    		type filter hook input priority 5; policy drop;
+    		type filter hook input priority filter + 5; policy drop;
     		ct state vmap { established : accept, related : accept }
     		iif "lo" accept
-    		icmp type { echo-request, destination-unreachable } limit rate 5/second accept
+    		icmp type { destination-unreachable, echo-request } limit rate 5/second accept
     		tcp flags syn / fin,syn drop
     		tcp dport 22 accept comment "ssh"
     	}

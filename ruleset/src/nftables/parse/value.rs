@@ -22,7 +22,7 @@ pub(in crate::nftables) fn value(word: &str, kind: Kind) -> Option<Value> {
         Kind::CtStatus => flags(word, kind).map(Value::CtStatus),
         Kind::Other => Some(any_value(word)),
         Kind::Verdict => None,
-        _ => Some(number_value(word, kind).unwrap_or(Value::Word(word.into()))),
+        _ => Some(number_value(word, kind).unwrap_or_else(|| Value::Word(word.into()))),
     }
 }
 
@@ -34,7 +34,7 @@ pub(in crate::nftables) fn any_value(word: &str) -> Value {
     } else {
         None
     };
-    value.unwrap_or(Value::Word(word.into()))
+    value.unwrap_or_else(|| Value::Word(word.into()))
 }
 
 /// Returns a number: decimal, `0x…`, or octal with a leading 0.

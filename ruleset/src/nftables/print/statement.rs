@@ -123,7 +123,9 @@ impl Writer<'_> {
                 let separator = self.set_separator(m.op);
                 self.anonymous_set(elements, KeyKinds::Expr(&m.left), separator);
             }
-            zero if self.is_script() && zero.is_zero() => self.out.push('0'),
+            zero if self.is_script() && zero.is_zero() && kind_of(&m.left) == Kind::Mark => {
+                self.out.push('0');
+            }
             right => self.expr_as(right, kind_of(&m.left), ", "),
         }
     }

@@ -50,25 +50,22 @@ impl Heights<'_> {
         let mut done = 0;
         while let Some(top) = way.last_mut() {
             top.height = top.height.max(done + 1);
-            match top.callees.get(top.next).copied() {
-                Some(callee) => {
-                    top.next += 1;
-                    done = match self.known.get(&callee) {
-                        None => {
-                            let visit = self.visit(callee);
-                            way.push(visit);
-                            0
-                        }
-                        Some(Some(height)) => *height,
-                        Some(None) => return Err(ApplyErrorKind::TooManyLinks),
-                    };
-                }
+            let Some(callee) = top.callees.get(top.next).copied() else {
+                done = top.height;
+                self.known.insert(top.chain, Some(done));
+                way.pop();
+                continue;
+            };
+            top.next += 1;
+            done = match self.known.get(&callee) {
                 None => {
-                    done = top.height;
-                    self.known.insert(top.chain, Some(done));
-                    way.pop();
+                    let visit = self.visit(callee);
+                    way.push(visit);
+                    0
                 }
-            }
+                Some(Some(height)) => *height,
+                Some(None) => return Err(ApplyErrorKind::TooManyLinks),
+            };
         }
         Ok(done)
     }
