@@ -20,7 +20,7 @@ impl Network {
     /// Returns the interface that bears `address`.
     #[must_use]
     pub fn owner(&self, address: IpAddr) -> Option<Name> {
-        self.owners.get(&address).copied()
+        self.addresses.owner(address)
     }
 
     /// Returns the type of an address, limited to one interface if `link` is given.
@@ -43,9 +43,8 @@ impl Network {
     }
 
     fn address_type_v6(&self, address: IpAddr, link: Option<Name>) -> AddressType {
-        let on_link =
-            |link| self.addresses.iter().any(|a| a.link == link && a.network.addr() == address);
-        if link.is_some_and(on_link) {
+        let bears = |link| self.addresses.of_link(link).any(|a| a.network.addr() == address);
+        if link.is_some_and(bears) {
             return AddressType::Local;
         }
         let query = Query { destination: address, source: None, mark: Mark::ZERO, input: None };

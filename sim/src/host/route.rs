@@ -9,6 +9,7 @@ use kps_flow::Family;
 use kps_ruleset::Name;
 use kps_ruleset::host::{Address, Host, PolicyRule, Route, RouteKind, Scope};
 
+use super::inventory::Inventory;
 use super::{LOOPBACK, Network};
 use crate::mark::Mark;
 
@@ -45,15 +46,15 @@ type ByLength = BTreeMap<std::cmp::Reverse<u8>, HashMap<IpAddr, Vec<usize>>>;
 
 impl Tables {
     /// Indexes the routes, and adds those that the kernel makes by itself for the addresses.
-    pub(super) fn new(host: &Host, addresses: &[Address], assumed: &mut Vec<String>) -> Tables {
+    pub(super) fn new(host: &Host, addresses: &Inventory, assumed: &mut Vec<String>) -> Tables {
         let mut tables = Tables::default();
         host.routes.iter().for_each(|route| tables.add(route.clone()));
-        for address in addresses {
+        for address in addresses.all() {
             local_routes(address, addresses).for_each(|route| tables.add_missing(route));
         }
         for family in Family::BOTH {
             if !tables.by_table.contains_key(&(MAIN, family)) {
-                tables.assume_main(addresses, family, assumed);
+                tables.assume_main(addresses.all(), family, assumed);
             }
         }
         tables
@@ -182,11 +183,14 @@ fn rule_selects(rule: &PolicyRule, query: &Query) -> Option<bool> {
         (Some(network), Some(address)) => network.contains(&address),
         (Some(network), None) => network.prefix_len() == 0,
     };
-    let input = query.input.unwrap_or_else(|| Name::new(LOOPBACK));
+    let enters_by = |link: Name| match query.input {
+        Some(input) => input == link,
+        None => link.as_str() == LOOPBACK,
+    };
     let surely_not = rule.ipv6 == query.destination.is_ipv4()
         || !selects(&rule.from, query.source)
         || !selects(&rule.to, Some(query.destination))
-        || rule.input.is_some_and(|link| link != input);
+        || !rule.input.is_none_or(enters_by);
     if surely_not {
         return Some(false);
     }
@@ -230,11 +234,11 @@ fn initial_rules(family: Family) -> impl Iterator<Item = PolicyRule> {
 }
 
 /// Returns the routes of the local table that come with an address.
-fn local_routes(address: &Address, all: &[Address]) -> impl Iterator<Item = Route> {
+fn local_routes(address: &Address, all: &Inventory) -> impl Iterator<Item = Route> {
     let network = address.network;
     let host = |kind, at: IpAddr| plain(LOCAL, kind, IpNet::from(at), address.link);
     let mut local = host(RouteKind::Local, network.addr());
-    local.source = Some(super::source::primary_of(address, all));
+    local.source = Some(all.primary_of(address));
     let whole = network.addr().is_loopback() && network.addr().is_ipv4();
     let loopback = whole.then(|| Route { destination: network.trunc(), ..local.clone() });
     let broadcast = (network.addr().is_ipv4() && network.prefix_len() < 31)

@@ -44,23 +44,24 @@ impl Network {
         }
     }
 
-    /// Returns the first IPv4 address of a link.
+    /// Returns the first address of a link, of the family asked for.
     #[must_use]
     pub fn first_address(&self, link: Name, v6: bool) -> Option<IpAddr> {
-        let wanted = |a: &&Address| a.link == link && a.network.addr().is_ipv6() == v6;
-        self.addresses.iter().find(wanted).map(|a| a.network.addr())
+        let mut addresses = self.addresses.of_link(link).map(|a| a.network.addr());
+        addresses.find(|address| address.is_ipv6() == v6)
     }
 
-    /// `inet_select_addr` of `net/ipv4/devinet.c`: a primary address of the link whose network holds the
-    /// next hop, else the first, else the first of any other link.
+    /// `inet_select_addr` of `net/ipv4/devinet.c`: a primary address of the link whose network holds
+    /// the next hop, else the first, else the first of any other link.
     fn address_of(&self, link: Name, next_hop: Option<IpAddr>, scope: Scope) -> Option<IpAddr> {
         let usable = |a: &&Address| {
             let wide = reach(a.scope) <= reach(scope);
-            a.network.addr().is_ipv4() && wide && primary_of(a, &self.addresses) == a.network.addr()
+            a.network.addr().is_ipv4() && wide && self.addresses.is_primary(a)
         };
-        let mut own = self.addresses.iter().filter(usable).filter(|a| a.link == link);
+        let mut own = self.addresses.of_link(link).filter(usable);
         let near = next_hop.and_then(|hop| own.clone().find(|a| a.network.contains(&hop)));
-        let elsewhere = || self.addresses.iter().filter(usable).find(|a| a.scope != Scope::Link);
+        let others = self.addresses.all().iter().filter(usable);
+        let elsewhere = || others.clone().find(|a| a.scope != Scope::Link);
         near.or_else(|| own.next()).or_else(elsewhere).map(|a| a.network.addr())
     }
 
@@ -68,7 +69,7 @@ impl Network {
     fn best_v6(&self, destination: Ipv6Addr, link: Option<Name>) -> Option<Ipv6Addr> {
         let narrow = destination.is_unicast_link_local() || destination.is_multicast();
         let mut best: Option<(Ipv6Addr, [u32; 5])> = None;
-        for address in &self.addresses {
+        for address in self.addresses.all() {
             let IpAddr::V6(candidate) = address.network.addr() else { continue };
             let on_link = Some(address.link) == link;
             if narrow && !on_link {
@@ -81,17 +82,6 @@ impl Network {
         }
         best.map(|(address, _)| address)
     }
-}
-
-/// Returns the primary address of the network that `address` is in on its link: the first one
-/// given to it. Later ones are secondary, and never picked (IPv4).
-pub(super) fn primary_of(address: &Address, all: &[Address]) -> IpAddr {
-    let same = |other: &&Address| {
-        other.link == address.link
-            && other.network.trunc() == address.network.trunc()
-            && other.scope == address.scope
-    };
-    all.iter().find(same).map_or(address.network.addr(), |primary| primary.network.addr())
 }
 
 /// The kernel's number for a scope: the larger, the nearer.

@@ -2,10 +2,14 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
 
 use kps_ruleset::Name;
 
 use crate::mark::Mark;
+
+/// The name of no interface. Interning is too slow to be done for each packet.
+static NO_LINK: LazyLock<Name> = LazyLock::new(|| Name::new(""));
 
 /// The value of a field. Numbers and addresses are one kind: rules never mix types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +47,7 @@ impl Datum {
 
     /// Returns an interface that may be absent.
     pub(crate) fn link(link: Option<Name>) -> Datum {
-        Datum::Link(link.unwrap_or_else(|| Name::new("")))
+        Datum::Link(link.unwrap_or(*NO_LINK))
     }
 
     /// Reads the value as a mark; what is not known leaves all bits unknown.

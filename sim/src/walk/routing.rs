@@ -1,5 +1,7 @@
 //! Routing within a walk: what the routes of [`crate::host`] make of a packet.
 
+use std::sync::LazyLock;
+
 use kps_flow::{Family, Outcome, RejectKind};
 use kps_ruleset::Name;
 use kps_ruleset::host::{Route, RouteKind};
@@ -10,6 +12,8 @@ use super::branch::{Branch, Interrupt};
 use crate::host::LOOPBACK;
 use crate::host::route::Query;
 use crate::trace::{Deed, Way};
+
+static LO: LazyLock<Name> = LazyLock::new(|| Name::new(LOOPBACK));
 
 impl Walker<'_> {
     /// Routes a packet from outside. One that came over lo keeps the route that it was sent by.
@@ -88,7 +92,7 @@ impl Branch {
         self.way = Some(way);
         self.packet.output = match way {
             Way::Out { link, .. } => Some(link),
-            Way::Local => self.packet.input.is_none().then(|| Name::new(LOOPBACK)),
+            Way::Local => self.packet.input.is_none().then_some(*LO),
         };
         self.routed = self.packet;
         self.note_kernel(|| Deed::Routed(way));

@@ -22,6 +22,8 @@ pub(crate) struct Lookup {
     /// The most elements that it may hold.
     pub size: Option<usize>,
     entries: Vec<Entry>,
+    /// Whether element i has the key i, as in a map for random numbers: no index is needed then.
+    dense: bool,
     exact: HashMap<Parts, usize>,
     /// Single ranges in ascending order of their ends.
     ranges: Vec<(u128, u128, usize)>,
@@ -71,7 +73,12 @@ struct Boxes {
 impl Lookup {
     /// Makes a set or map of elements.
     pub(crate) fn new(name: Option<Name>, entries: Vec<Entry>) -> Lookup {
-        let mut lookup = Lookup { name, entries, ..Lookup::default() };
+        let numbered = |(entry, i): (&Entry, u128)| entry.key.as_slice() == [Pattern::exactly(i)];
+        let dense = entries.iter().zip(0..).all(numbered);
+        let mut lookup = Lookup { name, entries, dense, ..Lookup::default() };
+        if dense {
+            return lookup;
+        }
         lookup.exact.reserve(lookup.entries.len());
         for at in 0..lookup.entries.len() {
             lookup.index(at);
@@ -112,6 +119,9 @@ impl Lookup {
         if !key.iter().all(|part| part.is_known()) {
             return self.find_unsure(key);
         }
+        if self.dense {
+            return self.numbered(key);
+        }
         let exact = self.exact.get(key).copied();
         let boxed = self.boxes.candidates(key).iter().copied().find(|&at| self.fits(at, key));
         let found = match (exact, boxed) {
@@ -120,6 +130,14 @@ impl Lookup {
             (exact, boxed) => exact.or(boxed).or_else(|| self.find_range(key)),
         };
         found.or(self.otherwise).map_or(Hit::Nothing, Hit::Element)
+    }
+
+    fn numbered(&self, key: &[Datum]) -> Hit {
+        let &[Datum::Number(number)] = key else { return Hit::Nothing };
+        match usize::try_from(number) {
+            Ok(at) if at < self.entries.len() => Hit::Element(at),
+            _ => Hit::Nothing,
+        }
     }
 
     fn find_range(&self, key: &[Datum]) -> Option<usize> {
@@ -237,6 +255,14 @@ mod tests {
             if any {
                 entries.insert(0, entry(&[Pattern::Any]));
             }
+            let lookup = Lookup::new(None, entries);
+            let found = lookup.find(&[key]);
+            prop_assert!(found == scan(&lookup, &[key]) || (found == Hit::Unknown && !key.is_known()));
+        }
+
+        #[test]
+        fn numbered_elements_answer_like_a_scan(most in 0_u128..9, key in datum(9)) {
+            let entries = (0..most).map(|n| entry(&[Pattern::exactly(n)])).collect();
             let lookup = Lookup::new(None, entries);
             let found = lookup.find(&[key]);
             prop_assert!(found == scan(&lookup, &[key]) || (found == Hit::Unknown && !key.is_known()));
