@@ -1,9 +1,9 @@
 //! Walks packets through a node's whole state.
 //!
-//! A [`Walker`] is made once of a node's state and then asked about flows. [`stack`] is the kernel
-//! around the rules, [`hooks`] the order of everything hooked into it, and a folder for each rule
+//! A [`Walker`] is made once of a node's state and then asked about flows. `stack` is the kernel
+//! around the rules, `hooks` the order of everything hooked into it, and a folder for each rule
 //! language walks its chains. Where the kernel would draw at random, or the model cannot know, a
-//! walk splits into [`branch`]es; [`outcome`] gathers their ends into a [`Walk`].
+//! walk splits into `branch`es; `outcome` gathers their ends into a [`Walk`].
 
 pub(crate) mod branch;
 pub(crate) mod datum;
@@ -173,7 +173,7 @@ impl Dataplane for Walker<'_> {
 }
 
 /// A walk that splits into more branches than this is cut off.
-const MOST_BRANCHES: usize = 1 << 20;
+const MOST_BRANCHES: usize = 1 << 17;
 const TOO_MANY: &str = "the walk splits into too many branches";
 
 /// Returns the branch that every walk of a first packet starts from.
