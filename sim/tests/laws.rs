@@ -51,7 +51,9 @@ fn a_ruleset() -> impl Strategy<Value = String> {
             if number == 0 {
                 text.push_str("type filter hook forward priority 0; policy accept;\n");
             }
-            rules.iter().for_each(|(test, deed)| writeln!(text, "{test} {deed}").unwrap());
+            for (test, deed) in rules {
+                writeln!(text, "{test} {deed}").unwrap();
+            }
             text.push_str("}\n");
         }
         text + "}\n"
