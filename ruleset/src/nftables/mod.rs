@@ -3,10 +3,14 @@
 //! [`ast`] is the tree. [`transaction`] holds the command form (`add rule …`) and applies it to a
 //! tree as the kernel would.
 
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod ast;
 pub mod compare;
 mod datatype;
 pub mod json;
+#[cfg(test)]
+mod laws;
 mod normalise;
 pub mod parse;
 pub mod print;

@@ -14,8 +14,8 @@ pub fn parse_addresses(text: &str) -> Parsed<Vec<Address>> {
     each_line(text, address)
 }
 
-fn address(line: &str) -> Result<Option<Address>, &'static str> {
-    let shown = line.split('\\').next().unwrap_or(line);
+fn address(text: &str) -> Result<Option<Address>, &'static str> {
+    let shown = text.split('\\').next().unwrap_or(text);
     let fields: Vec<&str> = shown.split_whitespace().collect();
     let [_, link, family, written, ..] = fields[..] else { return Err("an address") };
     if !matches!(family, "inet" | "inet6") {

@@ -53,13 +53,13 @@ impl Parser<'_> {
 
     fn begins_target(&self, kind: NatKind) -> bool {
         let takes_address = matches!(kind, NatKind::Dnat | NatKind::Snat);
-        takes_address && !self.at_end() || self.word().is_some_and(|word| word.starts_with(':'))
+        takes_address && !self.at_end() || self.word().is_some_and(begins_port)
     }
 
     fn nat_target(&mut self, nat: &mut Nat) -> Result<()> {
         match self.token {
             Token::Punct(b'[') => self.bracketed_target(nat)?,
-            Token::Word(word) if word.starts_with(':') => {}
+            Token::Word(word) if begins_port(word) => {}
             Token::Word(word) if !self.begins_lookup() => self.written_target(word, nat)?,
             _ => nat.address = Some(self.computed(Kind::Other, [Kind::Other, Kind::Service])?),
         }
@@ -109,7 +109,7 @@ impl Parser<'_> {
 
     /// Reads `:PORT`, `:FROM-TO`, or `:` and a map.
     fn nat_port(&mut self, nat: &mut Nat) -> Result<()> {
-        let Some(word) = self.word().filter(|word| word.starts_with(':')) else { return Ok(()) };
+        let Some(word) = self.word().filter(|word| begins_port(word)) else { return Ok(()) };
         if word.len() > 1 {
             self.lexer.resume_at(self.lexer.token_start() + 1);
         }
@@ -132,4 +132,9 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// Whether a word is `:` and a port, and not an IPv6 address such as `::1`.
+fn begins_port(word: &str) -> bool {
+    word.starts_with(':') && !word.starts_with("::")
 }

@@ -175,3 +175,11 @@ fn every_prefix_of_a_listing_is_survived() {
         let _ = parse_ruleset(&text[..end]);
     }
 }
+
+/// `::…` after `dnat to` is an address, not a port; a generator found it.
+#[test]
+fn translation_to_an_address_that_begins_with_colons() {
+    let text =
+        "table ip6 t {\n\tchain c {\n\t\tdnat to ::ffff:1.2.3.4\n\t\tdnat to [::1]:80\n\t}\n}\n";
+    assert_eq!(print_ruleset(&parse_ruleset(text).value), text);
+}
