@@ -6,9 +6,9 @@ mod corpus;
 use std::collections::HashMap;
 
 use kps_model::{Mode, NodeView};
-use kps_render::nftables::{Plan, plan};
+use kps_render::nftables::{Claim, Plan, plan};
 use kps_ruleset::Name;
-use kps_ruleset::nftables::{Command, Data, Key, Ruleset, TableId, compare, parse_ruleset};
+use kps_ruleset::nftables::{Data, Key, Ruleset, compare, parse_ruleset};
 
 #[test]
 fn every_cluster_and_release_is_rendered_as_installed() {
@@ -40,31 +40,31 @@ fn render(view: &NodeView, real: &Ruleset) -> Ruleset {
 }
 
 /// The elements of all `ServicePort`s, with every value that is claimed for each.
-struct Claims(HashMap<(TableId, Name, Key), Vec<Option<Data>>>);
+struct Claims(HashMap<(Name, Key), Vec<Option<Data>>>);
 
 impl Claims {
     fn of(plan: &Plan) -> Claims {
         let mut claims: HashMap<_, Vec<_>> = HashMap::new();
-        for command in plan.fragments.iter().flat_map(|fragment| &fragment.commands) {
-            if let Command::AddElement { table, set, elements } = command {
-                for element in elements {
-                    let claim = claims.entry((*table, *set, element.key.clone())).or_default();
-                    claim.push(element.data.clone());
-                }
+        for claim in plan.fragments.iter().flat_map(|fragment| &fragment.claims) {
+            if let Claim::Element(container, element) = claim {
+                let key = (container.name(), element.key.clone());
+                claims.entry(key).or_default().push(element.data.clone());
             }
         }
         Claims(claims)
     }
 
     fn settle_as_in(&self, real: &Ruleset, ours: &mut Ruleset) {
-        for ((table, set, key), claimed) in &self.0 {
-            let installed = real.table(table.family, &table.name).and_then(|t| t.sets.get(set));
-            let Some(installed) = installed.and_then(|set| set.elements.get(key)) else { continue };
-            let place = ours.table_mut(*table).and_then(|table| table.sets.get_mut(set));
-            if let Some(element) = place.and_then(|set| set.elements.get_mut(key))
-                && claimed.contains(&installed.data)
-            {
-                element.clone_from(installed);
+        for table in &mut ours.tables {
+            let Some(installed) = real.table(table.family, &table.name) else { continue };
+            for ((set, key), claimed) in &self.0 {
+                let installed = installed.sets.get(set).and_then(|set| set.elements.get(key));
+                let place = table.sets.get_mut(set).and_then(|set| set.elements.get_mut(key));
+                if let (Some(installed), Some(element)) = (installed, place)
+                    && claimed.contains(&installed.data)
+                {
+                    element.clone_from(installed);
+                }
             }
         }
     }

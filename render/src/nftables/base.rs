@@ -2,10 +2,10 @@
 
 use kps_flow::Family;
 use kps_model::NodeView;
-use kps_ruleset::nftables::{
-    ChainKind, Command, DataType, Element, Expr, Hook, Key, Statement, Value,
-};
+use kps_ruleset::Name;
+use kps_ruleset::nftables::{ChainKind, Command, Element, Expr, Hook, Key, Set, Statement, Value};
 
+use super::containers::{Container, address_type};
 use super::detector::prefix;
 use super::layout::Layout;
 use super::localhost;
@@ -15,8 +15,8 @@ use super::matches::{
 };
 use super::writer::Writer;
 
-/// The set of endpoints' connections to themselves.
-pub(super) const HAIRPIN: &str = "hairpin-connections";
+/// The set of addresses that serve node ports.
+const NODE_PORT_IPS: &str = "nodeport-ips";
 
 /// The base chains: name, type, hook, priority. Chains of type filter that run before DNAT see the
 /// addresses that clients dial, those at priority 0 see endpoints.
@@ -80,18 +80,12 @@ fn write_chains(writer: &mut Writer) {
     }
 }
 
-/// Adds the set of endpoints' connections to themselves.
-pub(super) fn add_hairpin_set(writer: &mut Writer) {
-    let address = address_type(writer.family);
-    let key = [address, address, DataType::InetProto, DataType::InetService];
-    writer.add_set(HAIRPIN, &key, None, "service hairpin connections");
-}
-
 fn write_cluster_ips(view: &NodeView, writer: &mut Writer) {
     let daddr = || daddr(view.family);
-    writer.add_set("cluster-ips", &[address_type(view.family)], None, "Active ClusterIPs");
+    writer.add_container(Container::ClusterIps);
+    let to_cluster_ip = in_set(daddr(), Container::ClusterIps.name());
     let comment = "Reject traffic to invalid ports of ClusterIPs";
-    writer.commented_rule("cluster-ips-check", [in_set(daddr(), "cluster-ips"), reject()], comment);
+    writer.commented_rule("cluster-ips-check", [to_cluster_ip, reject()], comment);
     if !view.service_cidrs.is_empty() {
         let cidrs = view.service_cidrs.iter().map(|cidr| Element::new(Key::One(prefix(*cidr))));
         let unallocated = equal(daddr(), Expr::Set(cidrs.collect()));
@@ -102,8 +96,9 @@ fn write_cluster_ips(view: &NodeView, writer: &mut Writer) {
 
 /// The addresses that serve node ports are listed, unless every local address does.
 fn write_node_port_ips(view: &NodeView, writer: &mut Writer) {
-    let name = "nodeport-ips";
-    writer.add_set(name, &[address_type(view.family)], None, "IPs that accept NodePort traffic");
+    let name = Name::new(NODE_PORT_IPS);
+    let comment = Some("IPs that accept NodePort traffic".into());
+    writer.add_set(name, Set { key: vec![address_type(view.family)], comment, ..Set::default() });
     if view.node_ports.match_all {
         writer.delete_set(name, false);
         return;
@@ -117,38 +112,31 @@ fn write_node_port_ips(view: &NodeView, writer: &mut Writer) {
 }
 
 fn write_endpoints_checks(view: &NodeView, writer: &mut Writer) {
-    let verdict = Some(DataType::Verdict);
-    let services = "no-endpoint-services";
-    let node_ports = "no-endpoint-nodeports";
-    let comment = "vmap to drop or reject packets to services with no endpoints";
-    writer.add_set(services, &destination_type(view.family), verdict, comment);
-    let comment = "vmap to drop or reject packets to service nodeports with no endpoints";
-    writer.add_set(node_ports, &PORT_TYPE, verdict, comment);
+    writer.add_container(Container::NoEndpointServices);
+    writer.add_container(Container::NoEndpointNodePorts);
     let comment = "helper for @no-endpoint-services / @no-endpoint-nodeports";
     writer.add_commented_chain("reject-chain".into(), comment);
     writer.flush_chain("reject-chain".into());
     writer.rule("reject-chain", [reject()]);
-    let to_service = verdict_map(destination(view.family), services);
+    let to_service = verdict_map(destination(view.family), Container::NoEndpointServices);
     writer.rule("service-endpoints-check", [to_service]);
-    let to_port = verdict_map(protocol_and_port(), node_ports);
+    let to_port = verdict_map(protocol_and_port(), Container::NoEndpointNodePorts);
     writer.rule("nodeport-endpoints-check", [to_node(view), to_port]);
 }
 
 fn write_firewall_check(family: Family, writer: &mut Writer) {
-    let name = "firewall-ips";
-    let comment = "destinations that are subject to LoadBalancerSourceRanges";
-    writer.add_set(name, &destination_type(family), Some(DataType::Verdict), comment);
-    writer.rule("firewall-check", [verdict_map(destination(family), name)]);
+    writer.add_container(Container::FirewallIps);
+    let to_service = verdict_map(destination(family), Container::FirewallIps);
+    writer.rule("firewall-check", [to_service]);
 }
 
 fn write_services(view: &NodeView, layout: Layout, writer: &mut Writer) {
-    let verdict = Some(DataType::Verdict);
-    let comment = "ClusterIP, ExternalIP and LoadBalancer IP traffic";
-    writer.add_set("service-ips", &destination_type(view.family), verdict, comment);
-    writer.add_set("service-nodeports", &PORT_TYPE, verdict, "NodePort traffic");
+    writer.add_container(Container::ServiceIps);
+    writer.add_container(Container::ServiceNodePorts);
     layout.write_cluster_ip_mark(view, writer);
-    writer.rule("services", [verdict_map(destination(view.family), "service-ips")]);
-    let to_port = verdict_map(protocol_and_port(), "service-nodeports");
+    let to_service = verdict_map(destination(view.family), Container::ServiceIps);
+    writer.rule("services", [to_service]);
+    let to_port = verdict_map(protocol_and_port(), Container::ServiceNodePorts);
     match view.node_ports.match_all {
         true => writer.rule("services", [destination_is_local(), to_node(view), to_port]),
         false => writer.rule("services", [to_node(view), to_port]),
@@ -161,20 +149,6 @@ fn to_node(view: &NodeView) -> Statement {
     let daddr = daddr(view.family);
     match view.node_ports.match_all {
         true => not_equal(daddr, localhost::addresses(view.family)),
-        false => in_set(daddr, "nodeport-ips"),
+        false => in_set(daddr, NODE_PORT_IPS),
     }
-}
-
-/// The type of a protocol and a port.
-pub(super) const PORT_TYPE: [DataType; 2] = [DataType::InetProto, DataType::InetService];
-
-fn address_type(family: Family) -> DataType {
-    match family {
-        Family::V4 => DataType::Ipv4Addr,
-        Family::V6 => DataType::Ipv6Addr,
-    }
-}
-
-fn destination_type(family: Family) -> [DataType; 3] {
-    [address_type(family), DataType::InetProto, DataType::InetService]
 }

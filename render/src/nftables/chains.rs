@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 
 use data_encoding::BASE32;
-use kps_model::PortKey;
+use kps_model::{PortKey, PortView};
 use kps_ruleset::Name;
 use sha2::{Digest, Sha256};
 
@@ -18,29 +18,34 @@ const CUT: &str = "...";
 /// How much of the sum is part of the name, in characters.
 const HASH_LENGTH: usize = 8;
 
-/// The chains that a `ServicePort` may have.
+/// The chains of a `ServicePort`, as far as it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chains {
     /// Chooses among the endpoints for policy Cluster.
-    pub cluster: Name,
+    pub cluster: Option<Name>,
     /// Chooses among the endpoints for policy Local.
-    pub local: Name,
+    pub local: Option<Name>,
     /// Takes traffic from outside: node port, external IPs, load balancer IPs.
-    pub external: Name,
-    /// Drops what comes to the load balancer IPs from outside the source ranges.
-    pub firewall: Name,
+    pub external: Option<Name>,
+    /// Drops what comes to the load balancer IPs from outside the source ranges. Unlike in the
+    /// other modes, it does not take endpoints to have one.
+    pub firewall: Option<Name>,
 }
 
 impl Chains {
     /// Returns the chains of a `ServicePort`.
-    pub fn of(base: &str) -> Chains {
+    pub fn of(view: &PortView, base: &str) -> Chains {
+        let port = &view.port;
         let hashed = hashed(base);
-        let name = |prefix: &str| Name::from(format!("{prefix}{hashed}"));
+        let name = |used: bool, prefix: &str| used.then(|| Name::from([prefix, &hashed].concat()));
+        let cluster = !view.cluster.is_empty() && port.uses_cluster_endpoints();
+        let local = !view.local.is_empty() && port.uses_local_endpoints();
+        let firewall = !port.load_balancer_vips.is_empty() && !port.source_ranges.is_empty();
         Chains {
-            cluster: name("service-"),
-            local: name("local-"),
-            external: name("external-"),
-            firewall: name("firewall-"),
+            cluster: name(cluster, "service-"),
+            local: name(local, "local-"),
+            external: name(view.has_any && port.externally_accessible(), "external-"),
+            firewall: name(firewall, "firewall-"),
         }
     }
 }
@@ -75,7 +80,8 @@ pub(super) fn base(key: &PortKey) -> String {
 
 fn hashed(base: &str) -> String {
     let sum = Sha256::digest(base);
-    let mut name = BASE32.encode(&sum[..HASH_LENGTH * 5 / 8]);
+    let mut name = String::with_capacity(HASH_LENGTH + 1 + base.len());
+    BASE32.encode_append(&sum[..HASH_LENGTH * 5 / 8], &mut name);
     name.push('-');
     name.push_str(base);
     if name.len() > LONGEST {
@@ -103,7 +109,7 @@ mod tests {
             ("ns2/svc2/tcp/p80", "42NFTM6N"),
             ("ns5/svc5/tcp/p80", "HVFWP5L3"),
         ] {
-            assert_eq!(Chains::of(base).cluster, format!("service-{hash}-{base}").as_str());
+            assert_eq!(hashed(base), format!("{hash}-{base}"));
         }
     }
 

@@ -2,77 +2,84 @@
 
 use std::net::IpAddr;
 
+use kps_ruleset::Name;
 use kps_ruleset::nftables::{Data, Element, Key, Value, Verdict};
 
+use super::containers::Container;
 use super::localhost;
 use super::matches::{destination_key, port_key};
+use super::plan::Fragment;
 use super::port::Port;
-use super::writer::Writer;
 
-/// Writes the elements of a `ServicePort`.
-pub(super) fn write(context: &Port<'_>, writer: &mut Writer) {
-    write_cluster_ip(context, writer);
+/// Claims the chains and elements of a `ServicePort`.
+pub(super) fn claim(context: &Port<'_>, fragment: &mut Fragment) {
+    let chains = &context.chains;
+    for chain in [chains.cluster, chains.local, chains.external].into_iter().flatten() {
+        fragment.chain(chain);
+    }
+    claim_cluster_ip(context, fragment);
     for address in &context.port.port.external_ips {
-        write_external(context, *address, writer);
-        write_no_endpoint(context, *address, writer);
+        claim_external(context, *address, fragment);
+        claim_no_endpoint(context, *address, fragment);
     }
-    write_load_balancer(context, writer);
-    write_node_port(context, writer);
+    claim_load_balancer(context, fragment);
+    claim_node_port(context, fragment);
 }
 
-fn write_cluster_ip(context: &Port<'_>, writer: &mut Writer) {
+fn claim_cluster_ip(context: &Port<'_>, fragment: &mut Fragment) {
     let address = context.port.port.cluster_ip;
-    writer.add_element("cluster-ips", Element::new(Key::One(Value::address(address))));
-    if context.port.has_internal() {
-        let chain = Verdict::Goto(context.internal_policy_chain());
-        writer.add_element("service-ips", mapped(context.key(address), chain));
-    } else {
-        writer.add_element("no-endpoint-services", context.no_endpoint(context.key(address)));
+    fragment.element(Container::ClusterIps, Element::new(Key::One(Value::address(address))));
+    let key = context.key(address);
+    match context.internal_policy_chain() {
+        Some(chain) => fragment.element(Container::ServiceIps, leading(key, chain)),
+        None => fragment.element(Container::NoEndpointServices, context.no_endpoint(key)),
     }
 }
 
-fn write_load_balancer(context: &Port<'_>, writer: &mut Writer) {
-    let port = &context.port.port;
-    if context.uses_firewall_chain() {
-        writer.ensure_chain(context.chains.firewall);
+fn claim_external(context: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
+    if let Some(chain) = context.chains.external {
+        fragment.element(Container::ServiceIps, leading(context.key(address), chain));
     }
-    for address in &port.load_balancer_vips {
-        write_external(context, *address, writer);
-        if context.uses_firewall_chain() {
-            let chain = Verdict::Goto(context.chains.firewall);
-            writer.add_element("firewall-ips", mapped(context.key(*address), chain));
+}
+
+fn claim_no_endpoint(context: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
+    if context.external_policy_chain().is_none() {
+        let element = context.no_endpoint(context.key(address));
+        fragment.element(Container::NoEndpointServices, element);
+    }
+}
+
+fn claim_load_balancer(context: &Port<'_>, fragment: &mut Fragment) {
+    let vips = &context.port.port.load_balancer_vips;
+    if let Some(chain) = context.chains.firewall {
+        fragment.chain(chain);
+    }
+    for address in vips {
+        claim_external(context, *address, fragment);
+        if let Some(chain) = context.chains.firewall {
+            fragment.element(Container::FirewallIps, leading(context.key(*address), chain));
         }
     }
-    for address in &port.load_balancer_vips {
-        write_no_endpoint(context, *address, writer);
+    for address in vips {
+        claim_no_endpoint(context, *address, fragment);
     }
 }
 
-fn write_external(context: &Port<'_>, address: IpAddr, writer: &mut Writer) {
-    if context.port.has_any {
-        let chain = Verdict::Goto(context.chains.external);
-        writer.add_element("service-ips", mapped(context.key(address), chain));
+fn claim_node_port(context: &Port<'_>, fragment: &mut Fragment) {
+    let Some(number) = context.port.port.node_port else { return };
+    let key = port_key(context.port.port.key.protocol, number);
+    localhost::claim(context, &key, fragment);
+    if let Some(chain) = context.chains.external {
+        fragment.element(Container::ServiceNodePorts, leading(key.clone(), chain));
+    }
+    if context.external_policy_chain().is_none() {
+        fragment.element(Container::NoEndpointNodePorts, context.no_endpoint(key));
     }
 }
 
-fn write_no_endpoint(context: &Port<'_>, address: IpAddr, writer: &mut Writer) {
-    if !context.port.has_external() {
-        writer.add_element("no-endpoint-services", context.no_endpoint(context.key(address)));
-    }
-}
-
-fn write_node_port(context: &Port<'_>, writer: &mut Writer) {
-    let Some(node_port) = context.port.port.node_port else { return };
-    let protocol = context.port.port.key.protocol;
-    let key = || port_key(protocol, node_port);
-    localhost::write_node_port(context.view, protocol, node_port, writer);
-    if context.port.has_any {
-        let chain = Verdict::Goto(context.chains.external);
-        writer.add_element("service-nodeports", mapped(key(), chain));
-    }
-    if !context.port.has_external() {
-        writer.add_element("no-endpoint-nodeports", context.no_endpoint(key()));
-    }
+/// Returns the element that leads from a key to a chain.
+pub(super) fn leading(key: Key, chain: Name) -> Element {
+    mapped(key, Verdict::Goto(chain))
 }
 
 fn mapped(key: Key, verdict: Verdict) -> Element {
@@ -84,9 +91,13 @@ impl Port<'_> {
         destination_key(address, self.port.port.key.protocol, self.port.port.port)
     }
 
+    /// Returns the element for packets that no endpoint may have. They are refused if there is no
+    /// endpoint at all, and dropped if only the policy stands in the way.
     fn no_endpoint(&self, key: Key) -> Element {
+        let refuse = || Verdict::Goto("reject-chain".into());
+        let verdict = if self.port.has_any { Verdict::Drop } else { refuse() };
         let label = self.port.port.key.to_string();
         let comment = Some(self.layout.comment(&label).into());
-        Element { comment, ..mapped(key, self.no_endpoint_verdict()) }
+        Element { comment, ..mapped(key, verdict) }
     }
 }

@@ -6,14 +6,14 @@ use kps_model::{KubeVersion, NodeView};
 use kps_ruleset::Name;
 use kps_ruleset::nftables::{Expr, Relation, Statement, Value};
 
-use super::base::{HAIRPIN, add_hairpin_set};
 use super::chains::EndpointNames;
+use super::containers::Container;
 use super::detector::if_not_local;
-use super::endpoints::Target;
 use super::matches::{
     clear_mark, connection, daddr, dnat, dnat_map, equal, in_set, jump, mark_bit, masquerade,
     protocol, random_goto, return_to_caller, saddr, set_mark, status_dnat,
 };
+use super::plan::Fragment;
 use super::port::Port;
 use super::writer::Writer;
 
@@ -83,12 +83,17 @@ impl Layout {
     }
 
     /// Writes the rule that marks everything that comes to a Service from outside.
-    pub(super) fn write_external_mark(self, context: &Port<'_>, writer: &mut Writer) {
+    pub(super) fn write_external_mark(
+        self,
+        context: &Port<'_>,
+        chain: Name,
+        fragment: &mut Fragment,
+    ) {
         let mark = [self.mark(context.view.mark)];
         match self {
-            Layout::EndpointChains => writer.rule(context.chains.external, mark),
+            Layout::EndpointChains => fragment.rule(chain, mark),
             Layout::InlineMark | Layout::SingleEndpoint => {
-                writer.commented_rule(context.chains.external, mark, "masquerade");
+                fragment.commented_rule(chain, mark, "masquerade");
             }
         }
     }
@@ -105,11 +110,11 @@ impl Layout {
                 writer.rule(chain, [masquerade()]);
             }
             Layout::InlineMark | Layout::SingleEndpoint => {
-                add_hairpin_set(writer);
+                writer.add_container(Container::HairpinConnections);
                 let unmark =
                     [mark_bit(view.mark, Relation::NotEqual), clear_mark(view.mark), masquerade()];
                 writer.rule(chain, unmark);
-                let hairpin = in_set(connection(view.family), HAIRPIN);
+                let hairpin = in_set(connection(view.family), Container::HairpinConnections.name());
                 writer.rule(chain, [status_dnat(), hairpin, masquerade()]);
             }
         }
@@ -120,7 +125,7 @@ impl Layout {
         if self == Layout::EndpointChains {
             return;
         }
-        let to_cluster_ip = in_set(daddr(view.family), "cluster-ips");
+        let to_cluster_ip = in_set(daddr(view.family), Container::ClusterIps.name());
         let mark = self.mark(view.mark);
         if view.masquerade_all {
             let comment = "masquerade all clusterIP traffic";
@@ -134,21 +139,21 @@ impl Layout {
 
     /// Writes the rule that masquerades traffic to one cluster IP, if the layout has one; it is the
     /// first of the chain that such traffic goes to.
-    pub(super) fn write_policy_chain_mark(self, context: &Port<'_>, writer: &mut Writer) {
-        if self != Layout::EndpointChains || !context.port.has_internal() {
+    pub(super) fn write_policy_chain_mark(self, context: &Port<'_>, fragment: &mut Fragment) {
+        let Some(chain) = context.internal_policy_chain() else { return };
+        if self != Layout::EndpointChains {
             return;
         }
         let view = context.view;
-        let chain = context.internal_policy_chain();
         let cluster_ip = Expr::Value(Value::address(context.port.port.cluster_ip));
         let to_cluster_ip = equal(daddr(view.family), cluster_ip);
         match &view.detector {
             _ if view.masquerade_all => {
-                writer.rule(chain, [to_cluster_ip, self.mark(view.mark)]);
+                fragment.rule(chain, [to_cluster_ip, self.mark(view.mark)]);
             }
             Some(detector) => {
                 let from_outside = if_not_local(detector, view.family);
-                writer.rule(chain, [to_cluster_ip, from_outside, self.mark(view.mark)]);
+                fragment.rule(chain, [to_cluster_ip, from_outside, self.mark(view.mark)]);
             }
             None => {}
         }
@@ -159,25 +164,23 @@ impl Layout {
         self,
         context: &Port<'_>,
         chain: Name,
-        targets: &[&Target],
-        writer: &mut Writer,
+        indices: &[usize],
+        fragment: &mut Fragment,
     ) {
         let affinity = context.port.port.affinity.is_some();
         if self.has_endpoint_chains(affinity) {
-            let chains = targets.iter().filter_map(|target| target.names.map(|names| names.chain));
+            let chains = indices.iter().filter_map(|i| Some(context.names_of(*i)?.chain));
             let chains: Vec<Name> = chains.collect();
-            writer.rule(chain, [random_goto(chains.into_iter())]);
+            fragment.rule(chain, [random_goto(chains.into_iter())]);
             return;
         }
         let protocol = protocol(context.port.port.key.protocol);
-        match targets {
+        let addresses = indices.iter().map(|index| context.port.endpoints[*index].address);
+        match indices {
             [only] if self == Layout::SingleEndpoint => {
-                writer.rule(chain, [protocol, dnat(only.address)]);
+                fragment.rule(chain, [protocol, dnat(context.port.endpoints[*only].address)]);
             }
-            _ => {
-                let addresses = targets.iter().map(|target| target.address);
-                writer.rule(chain, [protocol, dnat_map(context.view.family, addresses)]);
-            }
+            _ => fragment.rule(chain, [protocol, dnat_map(context.view.family, addresses)]),
         }
     }
 
@@ -188,12 +191,12 @@ impl Layout {
         context: &Port<'_>,
         names: EndpointNames,
         address: IpAddr,
-        writer: &mut Writer,
+        fragment: &mut Fragment,
     ) {
         if self == Layout::EndpointChains {
             let from_itself =
                 equal(saddr(context.view.family), Expr::Value(Value::address(address)));
-            writer.rule(names.chain, [from_itself, self.mark(context.view.mark)]);
+            fragment.rule(names.chain, [from_itself, self.mark(context.view.mark)]);
         }
     }
 }

@@ -8,13 +8,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use kps_flow::{Family, Protocol};
 use kps_model::NodeView;
 use kps_ruleset::Name;
-use kps_ruleset::nftables::{Data, DataType, Element, Expr, Statement, Value, Verdict};
+use kps_ruleset::nftables::{Expr, Key, Statement, Value};
 
-use super::base::PORT_TYPE;
-use super::matches::{daddr, equal, port_key, protocol_and_port, reject, verdict_map};
+use super::containers::Container;
+use super::frontends::leading;
+use super::matches::{daddr, equal, protocol_and_port, reject, verdict_map};
+use super::plan::Fragment;
+use super::port::Port;
 use super::writer::Writer;
-
-const MAP: &str = "localhost-nodeport-reject-ports";
 
 /// The loopback addresses of a family, as a constant.
 pub(super) fn addresses(family: Family) -> Expr {
@@ -26,46 +27,47 @@ pub(super) fn addresses(family: Family) -> Expr {
 
 /// Writes the common part.
 pub(super) fn write(view: &NodeView, writer: &mut Writer) {
-    let comment = "localhost NodePorts rejected by kube-proxy";
-    writer.add_set(MAP, &PORT_TYPE, Some(DataType::Verdict), comment);
+    let map = Container::LocalhostNodePorts;
+    writer.add_container(map);
     if !view.localhost_node_port_gate {
-        writer.delete_set(MAP, true);
+        writer.delete_set(map.name(), true);
     }
-    for protocol in Protocol::OF_SERVICES {
-        write_protocol(view, protocol, writer);
+    let (rejected, other): (Vec<_>, Vec<_>) =
+        Protocol::OF_SERVICES.into_iter().partition(|protocol| rejects(view, *protocol));
+    for protocol in rejected {
+        write_rejection(protocol, writer);
     }
     if view.localhost_node_port_gate {
         let to_loopback = equal(daddr(view.family), addresses(view.family));
-        let to_port = verdict_map(protocol_and_port(), MAP);
+        let to_port = verdict_map(protocol_and_port(), map);
         writer.rule("nodeport-endpoints-check", [to_loopback, to_port]);
     }
-}
-
-fn write_protocol(view: &NodeView, protocol: Protocol, writer: &mut Writer) {
-    let counter = format!("localhost-nodeport-rejected-{}", protocol.lower());
-    let chain = chain(protocol);
-    if rejects(view, protocol) {
-        writer.add_counter(&counter);
-        writer.ensure_chain(chain);
-        writer.rule(chain, [Statement::NamedCounter(counter.into()), reject()]);
-    } else {
-        writer.add_chain(chain);
-        writer.delete_chain(chain);
-        writer.add_counter(&counter);
-        writer.delete_counter(&counter);
+    for protocol in other {
+        remove_rejection(protocol, writer);
     }
 }
 
-/// Writes the element of a node port, if it is rejected.
-pub(super) fn write_node_port(
-    view: &NodeView,
-    protocol: Protocol,
-    node_port: u16,
-    writer: &mut Writer,
-) {
-    if rejects(view, protocol) {
-        let data = Some(Data::Verdict(Verdict::Goto(chain(protocol))));
-        writer.add_element(MAP, Element { data, ..Element::new(port_key(protocol, node_port)) });
+fn write_rejection(protocol: Protocol, writer: &mut Writer) {
+    let (chain, counter) = (chain(protocol), counter(protocol));
+    writer.add_counter(counter);
+    writer.ensure_chain(chain);
+    writer.rule(chain, [Statement::NamedCounter(counter), reject()]);
+}
+
+fn remove_rejection(protocol: Protocol, writer: &mut Writer) {
+    let (chain, counter) = (chain(protocol), counter(protocol));
+    writer.add_chain(chain);
+    writer.delete_chain(chain);
+    writer.add_counter(counter);
+    writer.delete_counter(counter);
+}
+
+/// Claims the element of a node port, if it is rejected.
+pub(super) fn claim(context: &Port<'_>, node_port: &Key, fragment: &mut Fragment) {
+    let protocol = context.port.port.key.protocol;
+    if context.layout.has_localhost_node_ports() && rejects(context.view, protocol) {
+        let element = leading(node_port.clone(), chain(protocol));
+        fragment.element(Container::LocalhostNodePorts, element);
     }
 }
 
@@ -76,4 +78,8 @@ fn rejects(view: &NodeView, protocol: Protocol) -> bool {
 
 fn chain(protocol: Protocol) -> Name {
     format!("localhost-nodeport-reject-{}", protocol.lower()).into()
+}
+
+fn counter(protocol: Protocol) -> Name {
+    format!("localhost-nodeport-rejected-{}", protocol.lower()).into()
 }

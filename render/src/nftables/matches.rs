@@ -10,6 +10,8 @@ use kps_ruleset::nftables::{
     Relation, SetOp, SetUpdate, Statement, TableFamily, Value, Verdict, VerdictMap,
 };
 
+use super::containers::Container;
+
 /// `ct state new`.
 const STATE_NEW: u32 = 8;
 /// `ct status dnat`.
@@ -70,8 +72,8 @@ pub(super) fn in_set(key: Expr, set: impl Into<Name>) -> Statement {
 }
 
 /// `KEY vmap @MAP`.
-pub(super) fn verdict_map(key: Expr, map: &str) -> Statement {
-    Statement::VerdictMap(VerdictMap { key, map: MapSource::Named(map.into()) })
+pub(super) fn verdict_map(key: Expr, map: Container) -> Statement {
+    Statement::VerdictMap(VerdictMap { key, map: MapSource::Named(map.name()) })
 }
 
 /// `ct state new`.

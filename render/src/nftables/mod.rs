@@ -17,6 +17,7 @@
 
 mod base;
 mod chains;
+mod containers;
 mod detector;
 mod endpoints;
 mod external;
@@ -30,8 +31,9 @@ mod writer;
 
 use kps_model::NodeView;
 
+pub use containers::Container;
 pub use layout::Layout;
-pub use plan::{Fragment, Plan};
+pub use plan::{Claim, Content, Fragment, Plan};
 
 /// Returns what the proxier of the view's family writes in the first full sync of its process.
 #[must_use]

@@ -4,8 +4,13 @@ use std::collections::HashMap;
 
 use kps_flow::Family;
 use kps_model::PortKey;
-use kps_ruleset::nftables::{ApplyError, Command, Data, Element, Key, Ruleset};
+use kps_ruleset::nftables::{
+    ApplyError, Chain, Command, Data, Element, Key, Rule, Ruleset, Set, TableId,
+};
 use kps_ruleset::{Name, NodeState};
+
+use super::containers::Container;
+use super::writer::table;
 
 /// What one proxier writes in a full sync.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +23,34 @@ pub struct Plan {
     pub fragments: Vec<Fragment>,
 }
 
-/// The chains, rules, sets and elements of one `ServicePort`.
+/// The part of one `ServicePort`. It depends on nothing but the `ServicePort` and its endpoints, and
+/// on what the view says of the node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragment {
     /// Which one.
     pub key: PortKey,
-    /// Its commands, as if it were the only one.
-    pub commands: Vec<Command>,
+    /// What every sync looks at, in this order.
+    pub claims: Vec<Claim>,
+    /// What is written only by a full sync, and if the `ServicePort` or its endpoints changed.
+    pub contents: Vec<Content>,
+}
+
+/// Something that must be there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// A chain of the `ServicePort`'s own; it is emptied before its contents are written.
+    Chain(Name),
+    /// An element of a set or map that all `ServicePort`s share. Others may claim it, too.
+    Element(Container, Element),
+}
+
+/// What fills a `ServicePort`'s chains.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A set of clients that have affinity to an endpoint. It is never emptied.
+    AffinitySet(Name, Box<Set>),
+    /// A rule of a chain.
+    Rule(Name, Rule),
 }
 
 impl Plan {
@@ -34,13 +60,11 @@ impl Plan {
     /// the later one takes it over.
     #[must_use]
     pub fn into_commands(self) -> Vec<Command> {
-        let mut elements = Elements::default();
-        let fragments = self.fragments.into_iter().flat_map(|fragment| fragment.commands);
-        let mut commands = Vec::with_capacity(self.base.len());
-        for command in self.base.into_iter().chain(fragments) {
-            elements.add(command, &mut commands);
+        let mut transaction = Transaction::new(self.family, self.base);
+        for fragment in self.fragments {
+            transaction.add(fragment);
         }
-        commands
+        transaction.commands
     }
 
     /// Adds what the proxier makes on a node that has nothing of it.
@@ -62,31 +86,57 @@ impl Plan {
     }
 }
 
-/// The elements of each set so far, with their data.
-#[derive(Default)]
-struct Elements {
-    sets: HashMap<Name, HashMap<Key, Option<Data>>>,
+/// The commands of a sync under way.
+struct Transaction {
+    table: TableId,
+    containers: [Name; Container::ALL.len()],
+    /// The elements so far, with their data.
+    elements: HashMap<(Container, Key), Option<Data>>,
+    commands: Vec<Command>,
 }
 
-impl Elements {
-    fn add(&mut self, command: Command, commands: &mut Vec<Command>) {
-        let Command::AddElement { table, set, elements } = &command else {
-            commands.push(command);
-            return;
-        };
-        let known = self.sets.entry(*set).or_default();
-        let [element] = elements.as_slice() else {
-            commands.push(command);
-            return;
-        };
-        match known.insert(element.key.clone(), element.data.clone()) {
-            Some(data) if data == element.data => {}
+impl Transaction {
+    fn new(family: Family, commands: Vec<Command>) -> Transaction {
+        Transaction {
+            table: table(family),
+            containers: Container::ALL.map(Container::name),
+            elements: HashMap::new(),
+            commands,
+        }
+    }
+
+    fn add(&mut self, fragment: Fragment) {
+        for claim in fragment.claims {
+            match claim {
+                Claim::Chain(name) => self.ensure_chain(name),
+                Claim::Element(container, element) => self.ensure_element(container, element),
+            }
+        }
+        let table = self.table;
+        self.commands.extend(fragment.contents.into_iter().map(|content| match content {
+            Content::AffinitySet(name, set) => Command::AddSet { table, name, set: *set },
+            Content::Rule(chain, rule) => Command::AddRule { table, chain, rule },
+        }));
+    }
+
+    fn ensure_chain(&mut self, name: Name) {
+        let table = self.table;
+        self.commands.push(Command::AddChain { table, name, chain: Chain::default() });
+        self.commands.push(Command::FlushChain { table, name });
+    }
+
+    /// The kernel refuses to add an element with another value than it has, so that one is deleted
+    /// first. Comments do not count.
+    fn ensure_element(&mut self, container: Container, element: Element) {
+        let (table, set) = (self.table, self.containers[container as usize]);
+        match self.elements.insert((container, element.key.clone()), element.data.clone()) {
+            Some(known) if known == element.data => return,
             Some(_) => {
                 let elements = vec![Element::new(element.key.clone())];
-                commands.push(Command::DeleteElement { table: *table, set: *set, elements });
-                commands.push(command);
+                self.commands.push(Command::DeleteElement { table, set, elements });
             }
-            None => commands.push(command),
+            None => {}
         }
+        self.commands.push(Command::AddElement { table, set, elements: vec![element] });
     }
 }

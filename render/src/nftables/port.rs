@@ -2,13 +2,12 @@
 
 use kps_model::{NodeView, PortView};
 use kps_ruleset::Name;
-use kps_ruleset::nftables::Verdict;
+use kps_ruleset::nftables::{Element, Rule, Set, Statement};
 
-use super::chains::{self, Chains};
-use super::endpoints::Target;
+use super::chains::{self, Chains, EndpointNames};
+use super::containers::Container;
 use super::layout::Layout;
-use super::plan::Fragment;
-use super::writer::Writer;
+use super::plan::{Claim, Content, Fragment};
 use super::{endpoints, external, frontends};
 
 /// A `ServicePort` with what all its rules are made of.
@@ -17,79 +16,76 @@ pub(super) struct Port<'a> {
     pub port: &'a PortView,
     pub layout: Layout,
     pub chains: Chains,
-    /// The endpoints, parallel to those of the view; those out of reach have none.
-    pub targets: Vec<Option<Target>>,
+    /// The names of the endpoints, at the indices of the view's; empty if none has any.
+    pub names: Vec<Option<EndpointNames>>,
 }
 
 /// Returns the part of a `ServicePort`.
 pub(super) fn fragment(view: &NodeView, port: &PortView, layout: Layout) -> Fragment {
     let base = chains::base(&port.port.key);
-    let chains = Chains::of(&base);
-    let targets = endpoints::targets(port, &base, layout);
-    let context = Port { view, port, layout, chains, targets };
-    let mut writer = Writer::new(view.family);
-    context.ensure_chains(&mut writer);
-    frontends::write(&context, &mut writer);
-    layout.write_policy_chain_mark(&context, &mut writer);
-    external::write(&context, &mut writer);
-    endpoints::write(&context, &mut writer);
-    Fragment { key: port.port.key.clone(), commands: writer.finish() }
+    let names = endpoints::names(port, &base, layout);
+    let context = Port { view, port, layout, chains: Chains::of(port, &base), names };
+    let mut fragment = Fragment::new(port);
+    endpoints::claim(&context, &mut fragment);
+    frontends::claim(&context, &mut fragment);
+    layout.write_policy_chain_mark(&context, &mut fragment);
+    external::write(&context, &mut fragment);
+    endpoints::write(&context, &mut fragment);
+    fragment
 }
 
 impl Port<'_> {
-    /// Returns the chain for traffic to the cluster IP.
-    pub fn internal_policy_chain(&self) -> Name {
+    /// Returns the chain for traffic to the cluster IP; none if it has nowhere to go.
+    pub fn internal_policy_chain(&self) -> Option<Name> {
         if self.port.port.internal_local { self.chains.local } else { self.chains.cluster }
     }
 
-    /// Returns the chain for traffic from outside.
-    pub fn external_policy_chain(&self) -> Name {
+    /// Returns the chain for traffic from outside; none if it has nowhere to go.
+    pub fn external_policy_chain(&self) -> Option<Name> {
         if self.port.port.external_local { self.chains.local } else { self.chains.cluster }
     }
 
-    /// Tells whether there is a chain for policy Cluster.
-    pub fn uses_cluster_chain(&self) -> bool {
-        !self.port.cluster.is_empty() && self.port.port.uses_cluster_endpoints()
+    /// Returns the names of an endpoint, if it has any.
+    pub fn names_of(&self, index: usize) -> Option<EndpointNames> {
+        self.names.get(index).copied().flatten()
+    }
+}
+
+impl Fragment {
+    fn new(port: &PortView) -> Fragment {
+        Fragment { key: port.port.key.clone(), claims: Vec::new(), contents: Vec::new() }
     }
 
-    /// Tells whether there is a chain for policy Local.
-    pub fn uses_local_chain(&self) -> bool {
-        !self.port.local.is_empty() && self.port.port.uses_local_endpoints()
+    /// Claims a chain.
+    pub(super) fn chain(&mut self, name: Name) {
+        self.claims.push(Claim::Chain(name));
     }
 
-    /// Tells whether there is a chain for traffic from outside.
-    pub fn uses_external_chain(&self) -> bool {
-        self.port.has_any && self.port.port.externally_accessible()
+    /// Claims an element.
+    pub(super) fn element(&mut self, container: Container, element: Element) {
+        self.claims.push(Claim::Element(container, element));
     }
 
-    /// Tells whether there is a chain for the source ranges. Unlike in the other modes, it does not
-    /// take endpoints to have one.
-    pub fn uses_firewall_chain(&self) -> bool {
-        let port = &self.port.port;
-        !port.load_balancer_vips.is_empty() && !port.source_ranges.is_empty()
+    /// Adds an affinity set.
+    pub(super) fn affinity_set(&mut self, name: Name, set: Set) {
+        self.contents.push(Content::AffinitySet(name, Box::new(set)));
     }
 
-    /// What becomes of packets that nobody may have: refused if the Service has no endpoint at all,
-    /// dropped if only the policy stands in the way.
-    pub fn no_endpoint_verdict(&self) -> Verdict {
-        if self.port.has_any { Verdict::Drop } else { Verdict::Goto("reject-chain".into()) }
+    /// Appends a rule to a chain.
+    pub(super) fn rule<const N: usize>(&mut self, chain: Name, statements: [Statement; N]) {
+        let rule = Rule { statements: statements.into(), comment: None, handle: None };
+        self.contents.push(Content::Rule(chain, rule));
     }
 
-    /// Returns the endpoints at these indices of the view.
-    pub fn targets_at<'a>(&'a self, indices: &'a [usize]) -> impl Iterator<Item = &'a Target> {
-        indices.iter().filter_map(|index| self.targets.get(*index)?.as_ref())
-    }
-
-    fn ensure_chains(&self, writer: &mut Writer) {
-        endpoints::ensure(self, writer);
-        for (wanted, chain) in [
-            (self.uses_cluster_chain(), self.chains.cluster),
-            (self.uses_local_chain(), self.chains.local),
-            (self.uses_external_chain(), self.chains.external),
-        ] {
-            if wanted {
-                writer.ensure_chain(chain);
-            }
-        }
+    /// Appends a rule with a comment.
+    pub(super) fn commented_rule<const N: usize>(
+        &mut self,
+        chain: Name,
+        statements: [Statement; N],
+        comment: &str,
+    ) {
+        let comment = Some(comment.into());
+        let rule = Rule { statements: statements.into(), comment, handle: None };
+        self.contents.push(Content::Rule(chain, rule));
     }
 }

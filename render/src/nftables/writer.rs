@@ -1,11 +1,13 @@
-//! Commands for one table, gathered in order.
+//! Commands of the common part, gathered in order.
 
 use kps_flow::Family;
 use kps_ruleset::Name;
 use kps_ruleset::nftables::{
-    BaseChain, Chain, ChainKind, Command, Counter, DataType, Element, Hook, Policy, Rule, Set,
-    Statement, TableFamily, TableId,
+    BaseChain, Chain, ChainKind, Command, Counter, Element, Hook, Policy, Rule, Set, Statement,
+    TableFamily, TableId,
 };
+
+use super::containers::Container;
 
 /// Gathers commands for the proxier's table.
 pub(super) struct Writer {
@@ -89,48 +91,41 @@ impl Writer {
         self.push_rule(chain.into(), statements.into(), Some(comment.into()));
     }
 
-    /// Adds a set or map; `data` is given for maps.
-    pub fn add_set(&mut self, name: &str, key: &[DataType], data: Option<DataType>, comment: &str) {
-        let set = Set {
-            key: key.to_vec(),
-            data: data.map(|data| vec![data]),
-            comment: Some(comment.into()),
-            ..Set::default()
-        };
-        self.add_set_as(name.into(), set);
+    /// Adds a set or map that `ServicePort`s fill.
+    pub fn add_container(&mut self, container: Container) {
+        self.add_set(container.name(), container.set(self.family));
     }
 
-    /// Adds a set as given.
-    pub fn add_set_as(&mut self, name: Name, set: Set) {
+    /// Adds a set.
+    pub fn add_set(&mut self, name: Name, set: Set) {
         self.commands.push(Command::AddSet { table: self.table, name, set });
     }
 
     /// Empties a set.
-    pub fn flush_set(&mut self, name: &str) {
-        let flush = Command::FlushSet { table: self.table, name: name.into(), map: false };
-        self.commands.push(flush);
+    pub fn flush_set(&mut self, name: Name) {
+        self.commands.push(Command::FlushSet { table: self.table, name, map: false });
     }
 
     /// Deletes a set or map.
-    pub fn delete_set(&mut self, name: &str, map: bool) {
-        self.commands.push(Command::DeleteSet { table: self.table, name: name.into(), map });
+    pub fn delete_set(&mut self, name: Name, map: bool) {
+        self.commands.push(Command::DeleteSet { table: self.table, name, map });
     }
 
     /// Adds an element.
-    pub fn add_element(&mut self, set: &str, element: Element) {
+    pub fn add_element(&mut self, set: Name, element: Element) {
         let elements = vec![element];
-        self.commands.push(Command::AddElement { table: self.table, set: set.into(), elements });
+        self.commands.push(Command::AddElement { table: self.table, set, elements });
     }
 
     /// Adds a counter.
-    pub fn add_counter(&mut self, name: &str) {
+    pub fn add_counter(&mut self, name: Name) {
         let counter = Counter::default();
-        self.commands.push(Command::AddCounter { table: self.table, name: name.into(), counter });
+        self.commands.push(Command::AddCounter { table: self.table, name, counter });
     }
 
     /// Deletes a counter.
-    pub fn delete_counter(&mut self, name: &str) {
-        self.commands.push(Command::DeleteCounter { table: self.table, name: name.into() });
+    pub fn delete_counter(&mut self, name: Name) {
+        self.commands.push(Command::DeleteCounter { table: self.table, name });
     }
 
     fn push_chain(&mut self, name: Name, chain: Chain) {
