@@ -1,2 +1,55 @@
-//! To be written.
-fn main() {}
+//! The binary `sim`: what kube-proxy's rules do with packets, from the command line.
+//!
+//! Raw arguments ([`args`]) become a loaded [`node`] once, for every subcommand; each subcommand is
+//! a file of [`commands`]; [`report`] writes answers. Exit code 0 is fine, 1 is a finding, 2 is bad
+//! usage or nothing that could be read.
+
+mod args;
+mod clients;
+mod commands;
+mod error;
+mod flows;
+mod node;
+mod owners;
+mod report;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use error::Failure;
+
+/// What a subcommand ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing to say.
+    Fine,
+    /// Differences, failed expectations, or findings about objects with `--strict`.
+    Findings,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Findings) => ExitCode::from(1),
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _ = writeln!(anstream::stderr(), "sim: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
+    match &arguments.command {
+        Command::Render(command) => commands::render::run(command),
+        Command::Trace(command) => commands::trace::run(command),
+        Command::Walk(command) => commands::walk::run(command),
+        Command::Balance(command) => commands::balance::run(command),
+        Command::Completions { shell } => commands::completions::run(*shell),
+    }
+}

@@ -81,6 +81,13 @@ pub fn object_name(kind: &str, namespace: &str, name: &str) -> String {
 }
 
 impl Diagnostic {
+    /// A warning about the cluster as a whole.
+    #[must_use]
+    pub fn about_cluster(message: String) -> Diagnostic {
+        let place = Place::default();
+        Diagnostic { severity: Severity::Warning, place, object: None, field: None, message }
+    }
+
     /// A finding about a whole file.
     pub(crate) fn unreadable(source: &str, line: Option<usize>, why: &str) -> Diagnostic {
         Diagnostic {

@@ -27,7 +27,7 @@ pub fn host(views: &[NodeView]) -> Host {
     }
     for view in views {
         add_addresses(view, &mut host);
-        host.routes.push(route(everything(view.family), UPLINK.into()));
+        host.routes.push(default_route(view));
         add_pods(view, &mut host);
     }
     for name in ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"] {
@@ -60,6 +60,20 @@ fn add_addresses(view: &NodeView, host: &mut Host) {
             }
         }
     }
+}
+
+/// The next hop is taken to be the first address of the node's network.
+fn default_route(view: &NodeView) -> Route {
+    let gateway = match view.node_ip {
+        IpAddr::V4(ip) if !ip.is_loopback() => {
+            Some((u32::from(ip) & !0xff | 1).to_be_bytes().into())
+        }
+        IpAddr::V6(ip) if !ip.is_loopback() => {
+            Some((u128::from(ip) >> 64 << 64 | 1).to_be_bytes().into())
+        }
+        _ => None,
+    };
+    Route { gateway, ..route(everything(view.family), UPLINK.into()) }
 }
 
 /// Adds a route to each endpoint in the node's pod ranges, and one for other pods there.

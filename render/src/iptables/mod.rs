@@ -19,21 +19,24 @@ mod endpoints;
 mod external;
 mod frontends;
 mod jumps;
+mod lines;
 mod matches;
 mod plan;
 mod port;
 
 use kps_model::NodeView;
+use rayon::prelude::*;
 
-pub(crate) use base::{forwarding, lines, loopback, masquerading};
+pub(crate) use base::{forwarding, loopback, masquerading};
 pub(crate) use detector::if_not_local;
 pub use jumps::Jump;
 pub(crate) use jumps::install as install_jumps;
+pub(crate) use lines::transaction;
+pub use lines::{Lines, Part, Run};
 pub(crate) use matches::{
     destination_is_local, port_unreachable, protocol, source_is_not_local, states,
 };
-pub(crate) use plan::ruleset_family;
-pub use plan::{Fragment, Lines, Part, Plan};
+pub use plan::{Fragment, Plan, ruleset_family};
 
 /// Above so many endpoints of a family, kube-proxy leaves out the comments of endpoints' rules.
 const LARGE_CLUSTER_ENDPOINTS: usize = 1000;
@@ -46,7 +49,7 @@ pub fn plan(view: &NodeView) -> Plan {
         family: view.family,
         jumps: &base::JUMPS,
         before: base::before(view),
-        fragments: view.ports.iter().map(|port| port::fragment(view, port, comments)).collect(),
+        fragments: view.ports.par_iter().map(|port| port::fragment(view, port, comments)).collect(),
         after: base::after(view),
     }
 }

@@ -4,10 +4,11 @@ use kps_flow::Family;
 use kps_model::PortKey;
 use kps_ruleset::Name;
 use kps_ruleset::iptables::compare::FreeOrder;
-use kps_ruleset::iptables::transaction::{Command, Transaction};
-use kps_ruleset::iptables::{self, Chain, Counters, Rule, Ruleset, Table};
+use kps_ruleset::iptables::transaction::Transaction;
+use kps_ruleset::iptables::{self, Chain, Ruleset, Table};
 
 use super::jumps::{self, Jump};
+use super::lines::{Part, transaction};
 
 /// What one proxier writes in a full sync.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,31 +36,6 @@ pub struct Fragment {
     pub part: Part,
 }
 
-/// A part of what is restored.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
-    /// Of table `filter`.
-    pub filter: Lines,
-    /// Of table `nat`.
-    pub nat: Lines,
-}
-
-/// The lines of one table.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lines {
-    /// The chains that are made or emptied.
-    pub chains: Vec<Name>,
-    /// The rules that are appended, each with its chain.
-    pub rules: Vec<(Name, Rule)>,
-}
-
-impl Lines {
-    /// Appends a rule to a chain.
-    pub(crate) fn push(&mut self, chain: impl Into<Name>, rule: Rule) {
-        self.rules.push((chain.into(), rule));
-    }
-}
-
 impl Plan {
     /// Returns the text for `iptables-restore --noflush`, as data: `filter`, then `nat`.
     #[must_use]
@@ -78,6 +54,7 @@ impl Plan {
     pub fn into_ruleset(self) -> Ruleset {
         let mut ruleset = tables(self.family);
         jumps::install(self.jumps, &mut ruleset);
+        self.reserve(&mut ruleset);
         for part in self.into_parts() {
             part.install(&mut ruleset);
         }
@@ -88,7 +65,7 @@ impl Plan {
     /// `ServicePort`s in a map. The jumps to node ports come last all the same.
     #[must_use]
     pub fn free_order(&self) -> Vec<FreeOrder> {
-        let tail = self.after.nat.rules.len();
+        let tail = self.after.nat.rule_count();
         let free = |table: &str, chain: &str, tail| FreeOrder {
             table: Some(table.into()),
             chain: chain.into(),
@@ -102,6 +79,14 @@ impl Plan {
             free("filter", "KUBE-NODEPORTS", 0),
             free("filter", "KUBE-PROXY-FIREWALL", 0),
         ]
+    }
+
+    /// Makes room for the chains.
+    fn reserve(&self, ruleset: &mut Ruleset) {
+        let chains = self.fragments.iter().map(|fragment| fragment.part.nat.chains.len()).sum();
+        if let Some(nat) = ruleset.tables.get_mut(&Name::new("nat")) {
+            nat.chains.reserve(chains);
+        }
     }
 
     fn into_parts(self) -> impl Iterator<Item = Part> {
@@ -123,44 +108,9 @@ fn tables(family: Family) -> Ruleset {
 }
 
 /// Returns the family in the rule set's terms.
-pub(crate) fn ruleset_family(family: Family) -> iptables::Family {
+pub fn ruleset_family(family: Family) -> iptables::Family {
     match family {
         Family::V4 => iptables::Family::Ipv4,
         Family::V6 => iptables::Family::Ipv6,
-    }
-}
-
-/// Returns one transaction of lines: all chains before all rules, since a rule may name any chain.
-pub(crate) fn transaction(table: &str, lines: Vec<Lines>) -> Transaction {
-    let chains = lines.iter().flat_map(|lines| &lines.chains);
-    let mut commands: Vec<Command> = chains.map(|chain| declare(*chain)).collect();
-    let rules = lines.into_iter().flat_map(|lines| lines.rules);
-    commands.extend(rules.map(|(chain, rule)| Command::Append { chain, rule }));
-    Transaction { table: table.into(), commands }
-}
-
-fn declare(chain: Name) -> Command {
-    Command::Declare { chain, policy: None, counters: Some(Counters::default()) }
-}
-
-impl Part {
-    /// Puts the lines into the tables, as `iptables-restore` does.
-    pub(crate) fn install(self, ruleset: &mut Ruleset) {
-        for (name, lines) in [("filter", self.filter), ("nat", self.nat)] {
-            if let Some(table) = ruleset.tables.get_mut(&Name::new(name)) {
-                lines.install(table);
-            }
-        }
-    }
-}
-
-impl Lines {
-    fn install(self, table: &mut Table) {
-        for chain in self.chains {
-            table.chains.insert(chain, Chain::default());
-        }
-        for (chain, rule) in self.rules {
-            table.chains.entry(chain).or_default().rules.push(rule);
-        }
     }
 }

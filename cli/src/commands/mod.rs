@@ -1,0 +1,7 @@
+//! The subcommands, a file each.
+
+pub mod balance;
+pub mod completions;
+pub mod render;
+pub mod trace;
+pub mod walk;

@@ -1,0 +1,94 @@
+//! `sim render`: the rules that kube-proxy installs on a node.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use kps_model::{Mode, NodeView};
+use kps_render::{iptables, nftables};
+use kps_ruleset::iptables::print_restore;
+use kps_ruleset::nftables::{print_json, print_ruleset, print_script};
+use kps_ruleset::{NodeState, host};
+
+use crate::Verdict;
+use crate::args::{Format, Render};
+use crate::error::Failure;
+use crate::node::{Proxied, rendered};
+
+/// Renders a node's rules to files or to standard output.
+pub fn run(arguments: &Render) -> Result<Verdict, Failure> {
+    let proxied = Proxied::load(&arguments.cluster)?;
+    match &arguments.out {
+        Some(dir) => write_files(dir, &files(&proxied))?,
+        None => {
+            let text = text(&proxied, arguments.format)?;
+            io::stdout().lock().write_all(text.as_bytes())?;
+        }
+    }
+    Ok(proxied.verdict)
+}
+
+/// Returns the files that a dump of the node would have, by name.
+fn files(proxied: &Proxied) -> Vec<(&'static str, String)> {
+    let state = rendered(proxied);
+    match proxied.mode {
+        Mode::Nftables => vec![
+            ("nft.txt", print_ruleset(&state.nftables)),
+            ("nft.json", print_json(&state.nftables)),
+        ],
+        Mode::Iptables => saved(&state).into(),
+        Mode::Ipvs => {
+            let mut files: Vec<_> = saved(&state).into();
+            files.push(("ipset-save.txt", kps_ruleset::ipset::print_save(&state.ipset)));
+            files.push(("ipvsadm-save.txt", kps_ruleset::ipvs::print_save(&state.ipvs)));
+            files.push(("addr.txt", host::print_addresses(&state.host)));
+            files
+        }
+    }
+}
+
+fn saved(state: &NodeState) -> [(&'static str, String); 2] {
+    let print = |ruleset| kps_ruleset::iptables::print_ruleset(ruleset, false);
+    [
+        ("iptables-save.txt", print(&state.iptables.v4)),
+        ("ip6tables-save.txt", print(&state.iptables.v6)),
+    ]
+}
+
+fn write_files(dir: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(Failure::file(dir))?;
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(Failure::file(&path))?;
+    }
+    Ok(())
+}
+
+fn text(proxied: &Proxied, format: Format) -> Result<String, Failure> {
+    match (proxied.mode, format) {
+        (Mode::Nftables, Format::Json) => Ok(print_json(&rendered(proxied).nftables)),
+        (mode, Format::Json) => {
+            Err(Failure::Usage(format!("the tools of mode {mode} have no JSON form; use dump")))
+        }
+        (Mode::Nftables, Format::Dump) => Ok(print_ruleset(&rendered(proxied).nftables)),
+        (_, Format::Dump) => Ok(titled(&files(proxied))),
+        (mode, Format::Script) => proxied.views.iter().map(|view| script(mode, view)).collect(),
+    }
+}
+
+/// Writes several dumps behind each other, each under its name.
+fn titled(files: &[(&str, String)]) -> String {
+    files.iter().map(|(name, text)| format!("# {name}\n{text}")).collect()
+}
+
+/// Returns what the proxier of a view feeds to its tools.
+fn script(mode: Mode, view: &NodeView) -> Result<String, Failure> {
+    match mode {
+        Mode::Nftables => Ok(print_script(&nftables::plan(view).into_commands())),
+        Mode::Iptables => {
+            let family = iptables::ruleset_family(view.family);
+            Ok(print_restore(&iptables::plan(view).into_restore(), family))
+        }
+        Mode::Ipvs => Err(Failure::Usage("mode ipvs has no single script; use --out".to_owned())),
+    }
+}

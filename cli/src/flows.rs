@@ -1,0 +1,77 @@
+//! Flows as JSON lines: the questions of `sim walk`, and what was recorded with them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use kps_flow::{ClientClass, Flow, Protocol};
+use serde::Deserialize;
+
+/// A line of a flow file. Fields that are not listed are passed over.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FlowLine {
+    /// Who sends the packet.
+    pub client: ClientClass,
+    /// Its source; null for a node process that lets the kernel choose.
+    pub src: Option<IpAddr>,
+    /// The interface by which it comes in; empty for a node process.
+    pub in_iface: String,
+    /// Its protocol.
+    pub proto: Protocol,
+    /// Where it goes.
+    pub dst: IpAddr,
+    /// To which port; 0 for ICMP.
+    pub dport: u16,
+    /// What was seen.
+    #[serde(flatten)]
+    pub recorded: Recorded,
+}
+
+/// What a real kernel did with a flow.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Recorded {
+    /// The outcome.
+    pub outcome: Option<String>,
+    /// The endpoints that got packets, each with how many.
+    pub endpoints: BTreeMap<String, u64>,
+    /// More of it.
+    pub detail: Detail,
+}
+
+/// More of what a real kernel did.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Detail {
+    /// What each endpoint saw.
+    pub by_endpoint: BTreeMap<String, EndpointSeen>,
+    /// The outcomes, if they were mixed.
+    pub outcomes: BTreeMap<String, u64>,
+    /// How clients were told of a rejection.
+    pub reject_with: Vec<String>,
+}
+
+/// What an endpoint saw.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct EndpointSeen {
+    /// How many packets came.
+    pub n: u64,
+    /// How many of them with another source address or port than the client had sent.
+    pub snat: u64,
+}
+
+impl FlowLine {
+    /// Returns the flow. A node process is told by the empty interface; its source only counts if
+    /// it is not for the kernel to choose.
+    pub fn flow(&self) -> Flow {
+        Flow {
+            client: self.client,
+            interface: (!self.in_iface.is_empty()).then(|| self.in_iface.clone()),
+            source: self.src,
+            source_port: Flow::DEFAULT_SOURCE_PORT,
+            protocol: self.proto,
+            destination: self.dst,
+            port: self.dport,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Shares as text: percentages and bars.
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+/// The length of the bar of the largest share, in characters.
+const FULL: usize = 40;
+
+/// Returns a share as a percentage with four decimals.
+pub fn percent(share: &BigRational) -> String {
+    format!("{:.4} %", as_f64(share) * 100.0)
+}
+
+/// Returns the bar of a value, in proportion to the largest.
+pub fn bar(value: f64, largest: f64) -> String {
+    let share = if largest > 0.0 { value / largest } else { 0.0 };
+    let filled = (0..FULL).filter(|step| as_count(*step) + 0.5 < share * as_count(FULL)).count();
+    "█".repeat(filled)
+}
+
+/// Returns the nearest floating-point number, for display only.
+pub fn as_f64(share: &BigRational) -> f64 {
+    share.to_f64().unwrap_or_default()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most 40")]
+fn as_count(step: usize) -> f64 {
+    step as f64
+}

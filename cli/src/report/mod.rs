@@ -1,0 +1,5 @@
+//! How answers are written.
+
+pub mod answer;
+pub mod bars;
+pub mod story;

@@ -1,0 +1,208 @@
+//! The story of one packet: the final word, then hook by hook what happened.
+
+use std::fmt::Write;
+
+use kps_flow::{Flow, Outcome, SourceNat};
+use kps_model::Cluster;
+use kps_ruleset::nftables::Rule;
+use kps_sim::trace::{Deed, Place, RulePlace, Step, hook_name};
+use kps_sim::{Path, Walk, Walker};
+use num_rational::BigRational;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::bars::percent;
+use crate::owners::Owners;
+
+/// A walked packet with what is needed to tell of it.
+pub struct Story<'a> {
+    /// The question.
+    pub flow: &'a Flow,
+    /// Who walked.
+    pub walker: &'a Walker<'a>,
+    /// Every way.
+    pub walk: &'a Walk,
+    /// The Services of chains.
+    pub owners: &'a Owners,
+    /// The objects, if there are any.
+    pub cluster: Option<&'a Cluster>,
+}
+
+impl Story<'_> {
+    /// Tells of one way, for people.
+    pub fn text(&self, path: &Path) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "{}.", capitalised(&self.final_word(path)));
+        self.tell_shares(&mut out, path);
+        self.tell_source(&mut out, path);
+        self.tell_reply(&mut out, path);
+        for assumption in path.assumptions() {
+            let holds = if assumption.holds { "holds" } else { "does not hold" };
+            let _ = writeln!(out, "This supposes that «{}» {holds}.", assumption.what);
+        }
+        let _ = writeln!(out, "\n{}", self.flow);
+        self.tell_steps(&mut out, path);
+        out
+    }
+
+    /// Tells of one way, for programs.
+    pub fn json(&self, path: &Path) -> Value {
+        let steps: Vec<Value> = path.steps.iter().map(|step| self.step_json(step)).collect();
+        json!({
+            "flow": self.flow.to_string(),
+            "outcome": path.outcome.to_string(),
+            "service": self.service(path),
+            "share": path.weight.to_ratio().to_string(),
+            "reply_returns": self.walker.answer_returns(path),
+            "assumes": path.assumptions().map(|a| json!({"what": a.what.as_str(), "holds": a.holds}))
+                .collect::<Vec<_>>(),
+            "steps": steps,
+            "all": Answer::of(self.walk),
+        })
+    }
+
+    fn final_word(&self, path: &Path) -> String {
+        let mut word = path.outcome.to_string();
+        if let Outcome::Deliver(delivery) = &path.outcome
+            && let Some(pod) = self.pod(&delivery.endpoint.ip().to_string())
+        {
+            let endpoint = delivery.endpoint.to_string();
+            word = word.replace(&endpoint, &format!("{endpoint} ({pod})"));
+        }
+        match self.service(path) {
+            Some(service) => format!("{word}, by Service {service}"),
+            None => format!("{word}; no Service has a part in it"),
+        }
+    }
+
+    /// Returns the last ServicePort whose chain the packet went through.
+    fn service(&self, path: &Path) -> Option<String> {
+        path.steps.iter().rev().find_map(|step| match (step.place, &step.deed) {
+            (_, Deed::Goes(chain) | Deed::Jumps(chain)) => self.owners.service(*chain),
+            (Place::Rule(place), _) => self.owners.service(place.chain),
+            (Place::Kernel, _) => None,
+        })
+    }
+
+    /// Returns what is known of the pod behind an address.
+    fn pod(&self, address: &str) -> Option<String> {
+        let slices = self.cluster?.slices.iter();
+        let endpoint = slices
+            .flat_map(|slice| &slice.endpoints)
+            .find(|endpoint| endpoint.addresses.first().is_some_and(|a| a == address))?;
+        let target = &endpoint.target_ref;
+        let name = target.namespace.as_ref().zip(target.name.as_ref());
+        match (name, &endpoint.node_name) {
+            (Some((namespace, name)), Some(node)) => {
+                Some(format!("pod {namespace}/{name} on {node}"))
+            }
+            (Some((namespace, name)), None) => Some(format!("pod {namespace}/{name}")),
+            (None, Some(node)) => Some(format!("on {node}")),
+            (None, None) => None,
+        }
+    }
+
+    fn tell_shares(&self, out: &mut String, path: &Path) {
+        let distribution = self.walk.distribution();
+        let merged = distribution.merged();
+        if merged.len() < 2 {
+            return;
+        }
+        let share = |share: &BigRational| format!("{} ({share})", percent(share));
+        let _ = writeln!(out, "This is one of {} outcomes, with a share each of:", merged.len());
+        for (outcome, weight) in &merged {
+            let sign = if **outcome == path.outcome { '>' } else { ' ' };
+            let _ = writeln!(out, "  {sign} {}: {outcome}", share(weight));
+        }
+    }
+
+    /// Says which rule had the source rewritten, and which one marked the packet for it.
+    fn tell_source(&self, out: &mut String, path: &Path) {
+        let (Outcome::Deliver(kps_flow::Delivery { source, .. }) | Outcome::Pass(source)) =
+            &path.outcome
+        else {
+            return;
+        };
+        if *source == SourceNat::Kept {
+            return;
+        }
+        let last =
+            |wanted: fn(&Deed) -> bool| path.steps.iter().rev().find(|step| wanted(&step.deed));
+        let rewrote = last(|deed| matches!(deed, Deed::TranslatesSource { .. }));
+        let marked = path.steps.iter().find(|step| matches!(step.deed, Deed::Marks { .. }));
+        for (verb, step) in [("rewritten", rewrote), ("marked for that", marked)] {
+            if let Some(Step { place: Place::Rule(place), .. }) = step {
+                let _ = writeln!(out, "Its source is {verb} by {}", self.rule_line(place));
+            }
+        }
+    }
+
+    fn tell_reply(&self, out: &mut String, path: &Path) {
+        let word = match self.walker.answer_returns(path) {
+            Some(true) => "The reply passes this node, which translates it back.",
+            Some(false) if matches!(path.outcome, Outcome::Deliver(_)) => {
+                "The reply does not pass this node, so nothing translates it back: the client gets it \
+                 from an address that it did not dial, unless it passes another node that knows."
+            }
+            _ => return,
+        };
+        let _ = writeln!(out, "{word}");
+    }
+
+    fn tell_steps(&self, out: &mut String, path: &Path) {
+        let mut at: Option<Place> = None;
+        for step in &path.steps {
+            if let Deed::Reaches(hook, packet) = &step.deed {
+                let _ = writeln!(out, "\n{}: {packet}", hook_name(*hook));
+                at = None;
+                continue;
+            }
+            if let Place::Rule(place) = step.place
+                && at != Some(step.place)
+            {
+                let _ = writeln!(out, "  {}", self.rule_line(&place));
+            }
+            at = Some(step.place);
+            let indent = if step.place == Place::Kernel { "  " } else { "      " };
+            let _ = writeln!(out, "{indent}{}", self.deed_line(step));
+        }
+    }
+
+    /// Writes where a rule is, what it says, and whose it is.
+    fn rule_line(&self, place: &RulePlace) -> String {
+        let rule = self.walker.rule(place).map(Rule::to_string);
+        let mut line = place.to_string();
+        if let Some(rule) = rule {
+            let _ = write!(line, ": {rule}");
+        }
+        line
+    }
+
+    fn deed_line(&self, step: &Step) -> String {
+        let chain = match step.deed {
+            Deed::Goes(chain) | Deed::Jumps(chain) => Some(chain),
+            _ => None,
+        };
+        match chain.and_then(|chain| self.owners.service(chain)) {
+            Some(service) => format!("{} (Service {service})", step.deed),
+            None => step.deed.to_string(),
+        }
+    }
+
+    fn step_json(&self, step: &Step) -> Value {
+        let mut value = json!({ "deed": step.deed.to_string() });
+        if let Place::Rule(place) = step.place {
+            value["table"] = json!(place.table.as_str());
+            value["chain"] = json!(place.chain.as_str());
+            value["rule"] = json!(place.rule);
+            value["text"] = json!(self.walker.rule(&place).map(Rule::to_string));
+            value["service"] = json!(self.owners.service(place.chain));
+        }
+        value
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
