@@ -32,6 +32,7 @@
 pub mod conntrack;
 pub mod draw;
 pub mod host;
+pub mod ipvs;
 pub mod mark;
 pub mod packet;
 pub mod trace;

@@ -1,6 +1,6 @@
 //! What a connection is known by.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kps_flow::Protocol;
 use kps_ruleset::ipvs::Netmask;
@@ -24,7 +24,7 @@ pub(super) fn masked(client: IpAddr, netmask: Netmask) -> IpAddr {
         (IpAddr::V6(client), Netmask::V6(length)) => {
             let host_bits = 128_u32.saturating_sub(length.into());
             let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
-            (client & mask.into()).into()
+            IpAddr::V6(client & Ipv6Addr::from_bits(mask))
         }
         _ => client,
     }

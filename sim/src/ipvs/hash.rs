@@ -48,26 +48,22 @@ pub fn hsiphash(value: u32, key: HsiphashKey) -> u32 {
     v[2] ^= 0xff;
     (0..3).for_each(|_| round(&mut v));
     let [v0, v1, v2, v3] = v;
-    let hash = v0 ^ v1 ^ v2 ^ v3;
-    (hash & u64::from(u32::MAX)) as u32
+    let [low @ .., _, _, _, _] = (v0 ^ v1 ^ v2 ^ v3).to_le_bytes();
+    u32::from_le_bytes(low)
 }
 
 /// One `SipRound` (Aumasson and Bernstein, "`SipHash`: a fast short-input PRF", 2012).
 fn round(v: &mut [u64; 4]) {
-    let [mut a, mut b, mut c, mut d] = *v;
-    (a, b) = half(a, b, 13);
-    (c, d) = half(c, d, 16);
-    a = a.rotate_left(32);
-    (a, d) = half(a, d, 21);
-    (c, b) = half(c, b, 17);
-    c = c.rotate_left(32);
-    *v = [a, b, c, d];
+    let [v0, v1, v2, v3] = *v;
+    let ((v0, v1), (v2, v3)) = (mixed(v0, v1, 13), mixed(v2, v3, 16));
+    let ((v0, v3), (v2, v1)) = (mixed(v0.rotate_left(32), v3, 21), mixed(v2, v1, 17));
+    *v = [v0, v1, v2.rotate_left(32), v3];
 }
 
-/// Adds, rotates and mixes two words.
-fn half(a: u64, b: u64, rotation: u32) -> (u64, u64) {
-    let sum = a.wrapping_add(b);
-    (sum, b.rotate_left(rotation) ^ sum)
+/// Adds a word to another, and rotates and mixes it.
+fn mixed(to: u64, word: u64, rotation: u32) -> (u64, u64) {
+    let sum = to.wrapping_add(word);
+    (sum, word.rotate_left(rotation) ^ sum)
 }
 
 #[cfg(test)]
@@ -86,6 +82,6 @@ mod tests {
     fn ipv6_folds_to_one_word() {
         assert_eq!(folded([10, 96, 0, 1].into()), 0x0A60_0001);
         let address: IpAddr = "2001:db8::1:0:0:2".parse().unwrap();
-        assert_eq!(folded(address), 0x2001_0db8 ^ 1 ^ 2);
+        assert_eq!(folded(address), 0x2001_0db8 ^ 0x0001_0000 ^ 2);
     }
 }

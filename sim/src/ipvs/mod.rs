@@ -49,7 +49,7 @@ pub mod state;
 pub mod table;
 
 pub use connection::Connection;
-pub use reach::{Load, Reach};
+pub use reach::{Load, Reach, cycle, long_run_shares, reach};
 pub use scheduler::{Scheduler, UnsupportedScheduler};
 pub use server::{RealServer, RealServers, ServerId};
 pub use service::{Decision, VirtualService};

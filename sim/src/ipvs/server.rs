@@ -21,7 +21,7 @@ pub struct RealServer {
     pub weight: u32,
     /// Its last weight that was not 0, or the first one.
     pub last_weight: u32,
-    /// Its connections that are established.
+    /// Its connections that are established or about to be.
     pub active: u32,
     /// Its other connections.
     pub inactive: u32,
@@ -133,12 +133,12 @@ impl RealServer {
 
 impl RealServers {
     /// Returns the servers as the kernel lists them: the last added first.
-    pub fn iter(&self) -> impl Iterator<Item = (ServerId, &RealServer)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ServerId, &RealServer)> + Clone {
         self.list.iter().filter_map(|id| Some((*id, self.server(*id)?)))
     }
 
     /// Returns those of them that take new connections.
-    pub fn usable(&self) -> impl Iterator<Item = (ServerId, &RealServer)> {
+    pub fn usable(&self) -> impl Iterator<Item = (ServerId, &RealServer)> + Clone {
         self.iter().filter(|(_, server)| server.is_usable())
     }
 

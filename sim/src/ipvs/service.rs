@@ -87,10 +87,15 @@ impl VirtualService {
         self.scheduler.changed(&self.servers, change);
     }
 
-    /// Deletes a real server and tells whether it was there. Its connections stay.
+    /// Deletes a real server and tells whether it was there. Its connections stay, unless
+    /// `expire_nodest_conn` is set; then they are forgotten (`ip_vs_expire_nodest_conn_flush`, one
+    /// tick of the clock later in the kernel).
     pub fn remove(&mut self, address: SocketAddr) -> bool {
         let Some(change) = self.servers.remove(address) else { return false };
         self.scheduler.changed(&self.servers, change);
+        if self.settings.expire_nodest_conn {
+            self.forget_homeless();
+        }
         true
     }
 
@@ -115,15 +120,17 @@ impl VirtualService {
 
     /// Takes a packet of the client (`ip_vs_in_hook`). The segment is of interest for TCP only.
     pub fn packet(&mut self, connection: Connection, segment: Segment) -> Decision {
-        let opens = connection.protocol != Protocol::Tcp || segment == Segment::Syn;
         let known = self.table.find(Key::Connection(connection));
-        let renewed = known.filter(|id| opens && self.is_rescheduled(*id));
-        if known.is_some() && renewed.is_none() {
-            return self.continued(connection, segment, known);
-        }
-        let decision = if opens { self.open(connection, segment) } else { Decision::Ignored };
-        renewed.into_iter().for_each(|old| self.forget(old));
-        decision
+        let opens = connection.protocol != Protocol::Tcp || segment == Segment::Syn;
+        let Some(id) = known.filter(|id| !self.is_given_up(*id, connection.protocol, segment))
+        else {
+            let decision = if opens { self.open(connection) } else { Decision::Ignored };
+            if let Some(given_up) = known {
+                self.forget(given_up);
+            }
+            return decision;
+        };
+        self.continued(id, connection.protocol, segment)
     }
 
     /// Takes a packet of a real server (`ip_vs_out_hook`).
@@ -131,12 +138,164 @@ impl VirtualService {
         let Some(id) = self.table.find(Key::Connection(*connection)) else { return };
         if self.table.entry(id).is_some_and(|entry| !entry.one_way) {
             self.note(id, connection.protocol, segment, From::Server);
-            self.table.restart(id, self.now);
         }
     }
 
-    /// Tells whether a known connection is given up for a new decision.
-    fn is_rescheduled(&self, id: EntryId) -> bool {
-        false
+    /// Tells whether a known connection is forgotten and its packet treated as one of a new
+    /// connection.
+    fn is_given_up(&self, id: EntryId, protocol: Protocol, segment: Segment) -> bool {
+        let Some(entry) = self.table.entry(id) else { return true };
+        let weightless = self.servers.server(entry.server).is_none_or(|server| server.weight == 0);
+        protocol == Protocol::Tcp
+            && segment == Segment::Syn
+            && (self.settings.expire_nodest_conn && weightless || self.is_reused(entry))
+    }
+
+    /// Tells whether a SYN on a known connection is one of a new connection
+    /// (`is_new_conn_expected`).
+    fn is_reused(&self, entry: &Entry) -> bool {
+        let mode = self.settings.conn_reuse_mode;
+        let closed = match entry.state {
+            State::TimeWait | State::Close => mode != 0,
+            State::FinWait => mode & 2 != 0 && entry.one_way,
+            _ => false,
+        };
+        closed && entry.template.is_none()
+    }
+
+    fn continued(&mut self, id: EntryId, protocol: Protocol, segment: Segment) -> Decision {
+        let Some(entry) = self.table.entry(id) else { return Decision::Dropped };
+        let (server, one_way) = (entry.server, entry.one_way);
+        if !self.servers.server(server).is_some_and(|server| server.available) {
+            return Decision::Dropped;
+        }
+        self.note(id, protocol, segment, if one_way { From::ClientOnly } else { From::Client });
+        Decision::Server(server)
+    }
+
+    fn open(&mut self, connection: Connection) -> Decision {
+        let opened = match self.persistence {
+            Some(persistence) => self.open_persistent(connection, persistence),
+            None => {
+                self.scheduler.schedule(&self.servers, &connection).map(|server| (server, None))
+            }
+        };
+        let Some((server, template)) = opened else { return Decision::Refused };
+        self.remember(connection, server, template);
+        Decision::Server(server)
+    }
+
+    /// Returns the server of a client that may have been here before, and its template
+    /// (`ip_vs_sched_persist`).
+    fn open_persistent(
+        &mut self,
+        connection: Connection,
+        persistence: ipvs::Persistence,
+    ) -> Option<(ServerId, Option<EntryId>)> {
+        let key = Key::Template(masked(connection.source.ip(), persistence.netmask));
+        let template = self.table.find(key).filter(|template| self.is_valid(*template));
+        if let Some(entry) = template.and_then(|template| self.table.entry(template)) {
+            return Some((entry.server, template));
+        }
+        let server = self.scheduler.schedule(&self.servers, &connection)?;
+        if let Some(invalid) = self.table.find(key) {
+            self.table.hide(invalid);
+        }
+        let template = self.table.insert(key, server, false);
+        self.table.set_timeout(template, Duration::from_secs(persistence.timeout.into()));
+        self.servers.server_mut(server)?.note_overload();
+        Some((server, Some(template)))
+    }
+
+    /// Tells whether clients still return to a template's server (`ip_vs_check_template`).
+    fn is_valid(&self, template: EntryId) -> bool {
+        let server = self.table.entry(template).and_then(|entry| self.servers.server(entry.server));
+        server.is_some_and(|server| {
+            server.available && !(self.settings.expire_quiescent_template && server.weight == 0)
+        })
+    }
+
+    /// Makes the entry of a new connection.
+    fn remember(&mut self, connection: Connection, server: ServerId, template: Option<EntryId>) {
+        let Some(bound) = self.servers.server_mut(server) else { return };
+        bound.bind();
+        let one_way = bound.one_way;
+        let id = self.table.insert(Key::Connection(connection), server, one_way);
+        if let Some((template, control)) =
+            template.and_then(|t| Some((t, self.table.entry_mut(t)?)))
+        {
+            control.controls += 1;
+            self.table.restart(template, self.now);
+        }
+        if let Some(entry) = self.table.entry_mut(id) {
+            entry.template = template;
+        }
+        self.note(id, connection.protocol, Segment::Syn, From::Client);
+        if self.one_packet && connection.protocol == Protocol::Udp {
+            self.forget(id);
+        }
+    }
+
+    /// Notes what a packet does to its connection (`set_tcp_state`), and restarts its timer.
+    fn note(&mut self, id: EntryId, protocol: Protocol, segment: Segment, from: From) {
+        let Some(entry) = self.table.entry_mut(id) else { return };
+        let before = entry.state;
+        entry.state = match protocol {
+            Protocol::Tcp => before.after(segment, from),
+            Protocol::Sctp => State::Sctp,
+            _ => State::Udp,
+        };
+        let (after, server) = (entry.state, entry.server);
+        if before.is_active() != after.is_active()
+            && let Some(server) = self.servers.server_mut(server)
+        {
+            server.set_active(after.is_active());
+        }
+        self.table.set_timeout(id, after.timeout(self.settings.timeouts));
+        self.table.restart(id, self.now);
+    }
+
+    /// Ends an entry whose time is over, unless it is a template in use (`ip_vs_conn_expire`).
+    fn expire(&mut self, id: EntryId) {
+        if self.table.entry(id).is_some_and(|entry| entry.controls > 0) {
+            self.table.set_timeout(id, EXPIRE_LATER);
+            self.table.restart(id, self.now);
+        } else {
+            self.forget(id);
+        }
+    }
+
+    /// Removes the entries whose servers are deleted: connections first, then what is left of
+    /// templates without any. (The kernel walks its table once, so a template may come before its
+    /// connections and stay until its time is over.)
+    fn forget_homeless(&mut self) {
+        let servers = &self.servers;
+        let mut homeless = self
+            .table
+            .select(|entry| !servers.server(entry.server).is_some_and(|server| server.available));
+        homeless.sort_by_key(|id| (self.table.entry(*id).is_some_and(Entry::is_template), *id));
+        for id in homeless {
+            if self.table.entry(id).is_some_and(|entry| entry.controls == 0) {
+                self.forget(id);
+            }
+        }
+    }
+
+    /// Removes an entry and what it counted for.
+    fn forget(&mut self, id: EntryId) {
+        let Some(entry) = self.table.remove(id) else { return };
+        if let Some(server) = self.servers.server_mut(entry.server) {
+            if entry.is_template() {
+                server.note_relief();
+            } else {
+                server.unbind(entry.state.is_active());
+            }
+        }
+        if let Some(template) = entry.template.and_then(|id| self.table.entry_mut(id)) {
+            template.controls = template.controls.saturating_sub(1);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

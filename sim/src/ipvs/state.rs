@@ -1,8 +1,8 @@
 //! What a packet does to its connection (`ip_vs_proto_tcp.c`, `ip_vs_proto_udp.c`).
 //!
 //! IPVS keeps its own idea of a TCP connection, apart from conntrack's: it decides whether the
-//! connection counts as active and when it is forgotten. SCTP is not modelled: an association stays
-//! inactive here.
+//! connection counts as active and when it is forgotten. The states of SCTP are not modelled: an
+//! association stays inactive here, for as long as the kernel keeps an established one.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub enum State {
     /// Nothing seen yet.
     #[default]
     None,
-    /// Established: the only active state.
+    /// Established.
     Established,
     /// A SYN from the server.
     SynSent,
@@ -32,6 +32,8 @@ pub enum State {
     LastAck,
     /// Datagrams, which have no states.
     Udp,
+    /// An SCTP association, whose states are not modelled.
+    Sctp,
 }
 
 /// What a TCP packet says, in the order of precedence if it says several: reset, SYN, FIN, ACK.
@@ -59,10 +61,11 @@ pub(super) enum From {
 }
 
 impl State {
-    /// Tells whether a connection in this state counts as active.
+    /// Tells whether a connection in this state counts as active (`tcp_state_active_table`): once
+    /// it is on its way up, not only when it is established.
     #[must_use]
     pub fn is_active(self) -> bool {
-        self == State::Established
+        matches!(self, State::Established | State::SynSent | State::SynReceived)
     }
 
     /// Returns how long an idle connection in this state lasts.
@@ -77,6 +80,7 @@ impl State {
             State::LastAck => 30,
             State::Close => 10,
             State::Udp => timeouts.udp,
+            State::Sctp => 900,
         };
         Duration::from_secs(seconds.into())
     }
@@ -175,11 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_makes_a_connection_active() {
+    fn a_handshake_establishes_a_connection() {
         assert_eq!(after("sS", From::Client), State::SynReceived);
         assert_eq!(after("sSa", From::Client), State::Established);
         assert_eq!(after("sa", From::ClientOnly), State::Established);
-        assert!(State::Established.is_active() && !State::SynReceived.is_active());
+        assert!(State::Established.is_active() && State::SynReceived.is_active());
+        assert!(!State::FinWait.is_active() && !State::Udp.is_active());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The connections of a virtual service, the templates of persistent clients, and their timers
 //! (`ip_vs_conn.c`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -24,7 +25,16 @@ pub struct Entry {
     pub(super) controls: u32,
     key: Key,
     timeout: Duration,
+    timer: Timer,
+}
+
+/// When an entry is forgotten. Of timers that end together, the last started ends first: the
+/// kernel's timer wheel keeps them so in a bucket (`kernel/time/timer.c`; it also lets long ones end
+/// late, by up to an eighth, which is not modelled).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Timer {
     due: Duration,
+    started: Reverse<u64>,
 }
 
 /// An entry, as long as it lasts; never used again.
@@ -39,12 +49,20 @@ pub(super) enum Key {
     Template(IpAddr),
 }
 
+impl Entry {
+    /// Tells whether it is no connection but a client's memory of its server.
+    pub(super) fn is_template(&self) -> bool {
+        matches!(self.key, Key::Template(_))
+    }
+}
+
 /// All entries of a virtual service.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     entries: HashMap<EntryId, Entry>,
     ids: HashMap<Key, EntryId>,
-    timers: BTreeSet<(Duration, EntryId)>,
+    timers: BTreeMap<Timer, EntryId>,
+    /// Numbers entries and starts of timers.
     next: u64,
 }
 
@@ -67,10 +85,14 @@ impl Table {
         self.ids.keys().filter(|key| matches!(key, Key::Template(_))).count()
     }
 
+    /// Returns the entries that fit.
+    pub fn select(&self, fits: impl Fn(&Entry) -> bool) -> Vec<EntryId> {
+        self.timers.values().copied().filter(|id| self.entry(*id).is_some_and(&fits)).collect()
+    }
+
     /// Adds an entry, in front of an older one with the same key.
     pub fn insert(&mut self, key: Key, server: ServerId, one_way: bool) -> EntryId {
-        let id = EntryId(self.next);
-        self.next += 1;
+        let id = EntryId(self.count());
         let entry = Entry {
             server,
             state: State::None,
@@ -79,7 +101,7 @@ impl Table {
             controls: 0,
             key,
             timeout: Duration::ZERO,
-            due: Duration::ZERO,
+            timer: Timer::default(),
         };
         self.entries.insert(id, entry);
         self.ids.insert(key, id);
@@ -98,7 +120,7 @@ impl Table {
     pub fn remove(&mut self, id: EntryId) -> Option<Entry> {
         self.hide(id);
         let entry = self.entries.remove(&id)?;
-        self.timers.remove(&(entry.due, id));
+        self.timers.remove(&entry.timer);
         Some(entry)
     }
 
@@ -111,14 +133,21 @@ impl Table {
 
     /// Starts an entry's timer again (`ip_vs_conn_put`).
     pub fn restart(&mut self, id: EntryId, now: Duration) {
+        let started = Reverse(self.count());
         let Some(entry) = self.entries.get_mut(&id) else { return };
-        self.timers.remove(&(entry.due, id));
-        entry.due = now.saturating_add(entry.timeout);
-        self.timers.insert((entry.due, id));
+        self.timers.remove(&entry.timer);
+        entry.timer = Timer { due: now.saturating_add(entry.timeout), started };
+        self.timers.insert(entry.timer, id);
     }
 
     /// Returns the entry whose timer ends next, if not after `until`, and when.
     pub fn due(&self, until: Duration) -> Option<(Duration, EntryId)> {
-        self.timers.first().copied().filter(|(due, _)| *due <= until)
+        let (timer, id) = self.timers.first_key_value()?;
+        (timer.due <= until).then_some((timer.due, *id))
+    }
+
+    fn count(&mut self) -> u64 {
+        self.next += 1;
+        self.next
     }
 }
