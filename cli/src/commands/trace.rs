@@ -24,8 +24,10 @@ pub fn run(arguments: &Trace) -> Result<Verdict, Failure> {
     let walk = walker.walk(&flow, &options);
     let owners = node.proxied.as_ref().map(Owners::of).unwrap_or_default();
     let cluster = node.proxied.as_ref().map(|proxied| &proxied.cluster);
-    let story = Story { flow: &flow, walker: &walker, walk: &walk, owners: &owners, cluster };
-    let path = picked(arguments.pick.as_deref(), &walk)?;
+    let state = &node.state;
+    let (flow, walker, walk, owners) = (&flow, &walker, &walk, &owners);
+    let story = Story { flow, state, walker, walk, owners, cluster };
+    let path = picked(arguments.pick.as_deref(), walk)?;
     let text = match arguments.output {
         Output::Text => story.text(path),
         Output::Json => story.json(path).to_string() + "\n",

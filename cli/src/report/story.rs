@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use kps_flow::{Flow, Outcome, SourceNat};
 use kps_model::Cluster;
-use kps_ruleset::nftables::Rule;
+use kps_ruleset::nftables::{Element, Rule};
+use kps_ruleset::{Name, NodeState};
 use kps_sim::trace::{Deed, Place, RulePlace, Step, hook_name};
 use kps_sim::{Path, Walk, Walker};
 use num_rational::BigRational;
@@ -18,6 +19,8 @@ use crate::owners::Owners;
 pub struct Story<'a> {
     /// The question.
     pub flow: &'a Flow,
+    /// The rules.
+    pub state: &'a NodeState,
     /// Who walked.
     pub walker: &'a Walker<'a>,
     /// Every way.
@@ -75,13 +78,23 @@ impl Story<'_> {
         }
     }
 
-    /// Returns the last ServicePort whose chain the packet went through.
+    /// Returns the last ServicePort whose chain the packet went through or whose element it found,
+    /// else the one that has the destination.
     fn service(&self, path: &Path) -> Option<String> {
-        path.steps.iter().rev().find_map(|step| match (step.place, &step.deed) {
+        let by_rules = path.steps.iter().rev().find_map(|step| match (step.place, &step.deed) {
             (_, Deed::Goes(chain) | Deed::Jumps(chain)) => self.owners.service(*chain),
+            (Place::Rule(place), Deed::Found { set: Some(set), element }) => {
+                self.element(&place, *set, *element)?.comment.map(|comment| comment.to_string())
+            }
             (Place::Rule(place), _) => self.owners.service(place.chain),
             (Place::Kernel, _) => None,
-        })
+        });
+        by_rules.or_else(|| self.owners.of_destination(self.flow))
+    }
+
+    fn element(&self, place: &RulePlace, set: Name, index: usize) -> Option<&Element> {
+        let table = self.state.nftables.table(place.family, &place.table)?;
+        table.sets.get(&set)?.elements.get_index(index).map(|(_, element)| element)
     }
 
     /// Returns what is known of the pod behind an address.
@@ -179,6 +192,12 @@ impl Story<'_> {
     }
 
     fn deed_line(&self, step: &Step) -> String {
+        if let (Place::Rule(place), Deed::Found { set: Some(set), element }) =
+            (step.place, &step.deed)
+            && let Some(element) = self.element(&place, *set, *element)
+        {
+            return format!("finds {element} in @{set}");
+        }
         let chain = match step.deed {
             Deed::Goes(chain) | Deed::Jumps(chain) => Some(chain),
             _ => None,
