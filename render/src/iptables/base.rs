@@ -6,12 +6,11 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use kps_flow::Family;
 use kps_model::NodeView;
-use kps_ruleset::Name;
 use kps_ruleset::iptables::{CtStates, Nat, Negatable, Network, Rule, Target, XMark};
 
 use super::jumps::Jump;
+use super::lines::{Lines, Part};
 use super::matches::{counted, destination_is_local, marked, not_marked, not_states, states};
-use super::plan::{Lines, Part};
 
 /// The counter of packets that are dropped since connection tracking cannot place them.
 const INVALID_COUNTER: &str = "ct_state_invalid_dropped_pkts";
@@ -22,7 +21,7 @@ const NODE_PORTS: &str =
 
 /// Returns what is written before the `ServicePort`s.
 pub(super) fn before(view: &NodeView) -> Part {
-    let mut filter = lines(&[
+    let mut filter = Lines::of_chains(&[
         "KUBE-SERVICES",
         "KUBE-EXTERNAL-SERVICES",
         "KUBE-FORWARD",
@@ -33,7 +32,12 @@ pub(super) fn before(view: &NodeView) -> Part {
         filter.chains.push("KUBE-FIREWALL".into());
         filter.push("KUBE-FIREWALL", block_localnet());
     }
-    let mut nat = lines(&["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ"]);
+    let mut nat = Lines::of_chains(&[
+        "KUBE-SERVICES",
+        "KUBE-NODEPORTS",
+        "KUBE-POSTROUTING",
+        "KUBE-MARK-MASQ",
+    ]);
     masquerading(view, &mut nat);
     Part { filter, nat }
 }
@@ -82,11 +86,6 @@ pub(crate) fn forwarding(mark: u32, filter: &mut Lines) {
             .matching(states(CtStates::RELATED | CtStates::ESTABLISHED))
             .target(Target::Accept),
     );
-}
-
-/// Returns the lines that make chains.
-pub(crate) fn lines(chains: &[&str]) -> Lines {
-    Lines { chains: chains.iter().map(|chain| Name::new(chain)).collect(), rules: Vec::new() }
 }
 
 /// Node ports on loopback addresses need `route_localnet`, which would let neighbours reach what

@@ -1,6 +1,8 @@
 //! The chains that choose an endpoint, `KUBE-SVC-X` and `KUBE-SVL-X`, and those of the endpoints,
 //! `KUBE-SEP-Y`.
 
+use std::fmt::Write;
+
 use kps_model::Endpoint;
 use kps_ruleset::Name;
 use kps_ruleset::iptables::{
@@ -9,8 +11,11 @@ use kps_ruleset::iptables::{
 };
 
 use super::chains::endpoint_chain;
-use super::plan::Lines;
+use super::lines::Lines;
 use super::port::Port;
+
+/// What stands between a Service and its endpoint in a comment.
+const ARROW: &str = " -> ";
 
 /// The chain of an endpoint.
 struct Destination<'a> {
@@ -23,11 +28,13 @@ struct Destination<'a> {
 /// Writes the chains of both policies, as far as they have endpoints, then those of the endpoints.
 pub(super) fn write(port: &Port, nat: &mut Lines) {
     let destinations = destinations(port);
+    nat.chains.reserve_exact(2 + port.seen.reachable.len());
+    nat.runs.reserve_exact(2 + port.seen.reachable.len());
     let chosen = |indices: &[usize]| -> Vec<&Destination> {
         indices.iter().filter_map(|index| destinations.get(*index)?.as_ref()).collect()
     };
-    choose(port, port.chains.cluster, &chosen(&port.port.cluster), nat);
-    choose(port, port.chains.local, &chosen(&port.port.local), nat);
+    choose(port, port.chains.cluster, &chosen(&port.seen.cluster), nat);
+    choose(port, port.chains.local, &chosen(&port.seen.local), nat);
     for destination in destinations.iter().flatten() {
         deliver(port, destination, nat);
     }
@@ -35,20 +42,26 @@ pub(super) fn write(port: &Port, nat: &mut Lines) {
 
 /// Returns the chains of the endpoints that can be reached, at the endpoints' own indices.
 fn destinations<'a>(port: &Port<'a>) -> Vec<Option<Destination<'a>>> {
-    let endpoints = &port.port.endpoints;
+    let endpoints = &port.seen.endpoints;
     let mut destinations: Vec<_> = endpoints.iter().map(|_| None).collect();
-    for index in &port.port.reachable {
-        destinations[*index] = Some(Destination::of(&endpoints[*index], port));
+    let mut text = format!("{}{ARROW}", port.label);
+    for index in &port.seen.reachable {
+        text.truncate(port.label.len() + ARROW.len());
+        destinations[*index] = Some(Destination::of(&endpoints[*index], port, &mut text));
     }
     destinations
 }
 
 impl<'a> Destination<'a> {
-    fn of(endpoint: &'a Endpoint, port: &Port) -> Destination<'a> {
-        let text = endpoint.address.to_string();
-        let protocol = port.port.port.key.protocol.lower();
-        let comment = port.comment.map(|_| Name::from(format!("{} -> {text}", port.label)));
-        Destination { endpoint, chain: endpoint_chain(&port.label, protocol, &text), comment }
+    /// Returns the chain of an endpoint. `text` is the start of the comment and gets the rest.
+    fn of(endpoint: &'a Endpoint, port: &Port, text: &mut String) -> Destination<'a> {
+        let start = text.len();
+        // INVARIANT: writing to a String cannot fail.
+        let _ = write!(text, "{}", endpoint.address);
+        let protocol = port.service.key.protocol.lower();
+        let chain = endpoint_chain(&port.label, protocol, &text[start..]);
+        let comment = port.comment.map(|_| Name::new(text));
+        Destination { endpoint, chain, comment }
     }
 
     fn start(&self) -> RuleWriter {
@@ -80,33 +93,38 @@ fn choose(port: &Port, chain: Name, destinations: &[&Destination], nat: &mut Lin
         return;
     }
     nat.chains.push(chain);
-    if let Some(seconds) = port.port.port.affinity {
-        for destination in destinations {
-            nat.push(chain, destination.returning(seconds));
-        }
+    let ways = if port.service.affinity.is_some() { 2 } else { 1 };
+    let mut rules = Vec::with_capacity(ways * destinations.len());
+    if let Some(seconds) = port.service.affinity {
+        rules.extend(destinations.iter().map(|destination| destination.returning(seconds)));
     }
-    for (index, destination) in destinations.iter().enumerate() {
-        nat.push(chain, destination.share(destinations.len() - index));
-    }
+    let left = (1..=destinations.len()).rev();
+    rules.extend(destinations.iter().zip(left).map(|(destination, left)| destination.share(left)));
+    nat.extend(chain, rules);
 }
 
 /// Writes the chain of an endpoint.
 fn deliver(port: &Port, destination: &Destination, nat: &mut Lines) {
-    let chain = destination.chain;
+    nat.chains.push(destination.chain);
+    nat.extend(destination.chain, vec![hairpin(port, destination), dnat(port, destination)]);
+}
+
+/// An endpoint that talks to itself through the Service must see another source address than its
+/// own, or the answer would not come back this way.
+fn hairpin(port: &Port, destination: &Destination) -> Rule {
+    let rule = commented(port.comment).source_host(destination.endpoint.address.ip());
+    rule.target(port.mark_for_masquerade())
+}
+
+fn dnat(port: &Port, destination: &Destination) -> Rule {
     let address = destination.endpoint.address;
-    let start = || commented(port.comment);
-    nat.chains.push(chain);
-    // An endpoint that talks to itself through the Service must see another source address than
-    // its own, or the answer would not come back this way.
-    let hairpin = start().source_host(address.ip());
-    nat.push(chain, hairpin.target(Target::Jump("KUBE-MARK-MASQ".into())));
-    let mut rule = start();
-    if port.port.port.affinity.is_some() {
-        rule = rule.matching(Match::Recent(Box::new(recent(chain, RecentAction::Set))));
+    let mut rule = commented(port.comment);
+    if port.service.affinity.is_some() {
+        let recent = recent(destination.chain, RecentAction::Set);
+        rule = rule.matching(Match::Recent(Box::new(recent)));
     }
     let rule = rule.load_ports(port.protocol, PortTest::default()).protocol(port.protocol);
-    let target = Nat::to(address.ip(), Some(address.port()));
-    nat.push(chain, rule.target(Target::Dnat(Box::new(target))));
+    rule.target(Target::Dnat(Box::new(Nat::to(address.ip(), Some(address.port())))))
 }
 
 fn commented(comment: Option<Name>) -> RuleWriter {

@@ -3,8 +3,8 @@
 use kps_ruleset::iptables::{Negatable, Network, Rule, RuleWriter, Target};
 
 use super::detector::if_local;
+use super::lines::Lines;
 use super::matches::source_is_local;
-use super::plan::Lines;
 use super::port::Port;
 
 /// Writes both chains, as far as they are used.
@@ -20,12 +20,12 @@ pub(super) fn write(port: &Port, nat: &mut Lines) {
 fn external_chain(port: &Port, nat: &mut Lines) {
     let chain = port.chains.external;
     nat.chains.push(chain);
-    if port.port.port.external_local {
+    if port.service.external_local {
         short_circuits(port, nat);
     } else {
-        nat.push(chain, port.external("masquerade traffic").target(mark_for_masquerade()));
+        nat.push(chain, port.external("masquerade traffic").target(port.mark_for_masquerade()));
     }
-    if port.port.has_external() {
+    if port.seen.has_external() {
         nat.push(chain, Rule::write().target(Target::Jump(port.external_policy_chain())));
     }
 }
@@ -39,14 +39,14 @@ fn short_circuits(port: &Port, nat: &mut Lines) {
         nat.push(chain, rule.target(cluster()));
     }
     let masquerade = port.external("masquerade LOCAL traffic").matching(source_is_local());
-    nat.push(chain, masquerade.target(mark_for_masquerade()));
+    nat.push(chain, masquerade.target(port.mark_for_masquerade()));
     let route = port.external("route LOCAL traffic").matching(source_is_local());
     nat.push(chain, route.target(cluster()));
 }
 
 fn firewall_chain(port: &Port, nat: &mut Lines) {
     let chain = port.chains.firewall;
-    let service = &port.port.port;
+    let service = port.service;
     nat.chains.push(chain);
     for range in &service.source_ranges {
         let rule = port.load_balancer().source(Negatable::is(Network::from(*range)));
@@ -61,10 +61,6 @@ fn firewall_chain(port: &Port, nat: &mut Lines) {
         }
     }
     nat.push(chain, port.other_traffic());
-}
-
-fn mark_for_masquerade() -> Target {
-    Target::Jump("KUBE-MARK-MASQ".into())
 }
 
 impl Port<'_> {

@@ -9,8 +9,8 @@ use kps_ruleset::iptables::{Negatable, Network, Rule, RuleWriter, Target};
 
 use super::base::loopback;
 use super::detector::if_not_local;
+use super::lines::{Lines, Part};
 use super::matches::{counted, destination_is_local, destination_port, port_unreachable};
-use super::plan::{Lines, Part};
 use super::port::Port;
 
 /// The counter of connections to node ports on loopback addresses.
@@ -19,77 +19,77 @@ const LOCALHOST_COUNTER: &str = "localhost_nps_accepted_pkts";
 const TCP: kps_ruleset::Protocol = kps_ruleset::Protocol::TCP;
 
 /// Writes the rules in the shared chains, then that which marks traffic to the cluster IP.
-pub(super) fn write(port: &Port, part: &mut Part) {
-    cluster_ip(port, part);
-    external_ips(port, part);
-    load_balancer_vips(port, part);
-    node_port(port, part);
-    health_check(port, &mut part.filter);
-    cluster_ip_masquerade(port, &mut part.nat);
+pub(super) fn write(port: &Port, out: &mut Part) {
+    cluster_ip(port, out);
+    external_ips(port, out);
+    load_balancer_vips(port, out);
+    node_port(port, out);
+    health_check(port, &mut out.filter);
+    cluster_ip_masquerade(port, &mut out.nat);
 }
 
-fn cluster_ip(port: &Port, part: &mut Part) {
-    let address = port.port.port.cluster_ip;
-    if port.port.has_internal() {
-        part.nat
+fn cluster_ip(port: &Port, out: &mut Part) {
+    let address = port.service.cluster_ip;
+    if port.seen.has_internal() {
+        out.nat
             .push("KUBE-SERVICES", port.lead("cluster IP", address, port.internal_policy_chain()));
     } else {
         let rule = port.to(address, port.no_endpoints());
-        part.filter.push("KUBE-SERVICES", rule.target(port.no_endpoints_target()));
+        out.filter.push("KUBE-SERVICES", rule.target(port.no_endpoints_target()));
     }
 }
 
-fn external_ips(port: &Port, part: &mut Part) {
-    for address in &port.port.port.external_ips {
-        if port.port.has_any {
+fn external_ips(port: &Port, out: &mut Part) {
+    for address in &port.service.external_ips {
+        if port.seen.has_any {
             let rule = port.lead("external IP", *address, port.chains.external);
-            part.nat.push("KUBE-SERVICES", rule);
+            out.nat.push("KUBE-SERVICES", rule);
         }
-        no_external_endpoints(port, *address, part);
+        no_external_endpoints(port, *address, out);
     }
 }
 
-fn load_balancer_vips(port: &Port, part: &mut Part) {
-    let vips = &port.port.port.load_balancer_vips;
+fn load_balancer_vips(port: &Port, out: &mut Part) {
+    let vips = &port.service.load_balancer_vips;
     let firewall = port.uses_firewall_chain();
     let chain = if firewall { port.chains.firewall } else { port.chains.external };
     for address in vips {
-        if port.port.has_any {
-            part.nat.push("KUBE-SERVICES", port.lead("loadbalancer IP", *address, chain));
+        if port.seen.has_any {
+            out.nat.push("KUBE-SERVICES", port.lead("loadbalancer IP", *address, chain));
         }
         if firewall {
-            part.filter.push("KUBE-PROXY-FIREWALL", port.not_accepted(*address));
+            out.filter.push("KUBE-PROXY-FIREWALL", port.not_accepted(*address));
         }
     }
     for address in vips {
-        no_external_endpoints(port, *address, part);
+        no_external_endpoints(port, *address, out);
     }
 }
 
-fn no_external_endpoints(port: &Port, address: IpAddr, part: &mut Part) {
-    if !port.port.has_external() {
+fn no_external_endpoints(port: &Port, address: IpAddr, out: &mut Part) {
+    if !port.seen.has_external() {
         let rule = port.to(address, port.no_endpoints());
-        part.filter.push("KUBE-EXTERNAL-SERVICES", rule.target(port.no_endpoints_target()));
+        out.filter.push("KUBE-EXTERNAL-SERVICES", rule.target(port.no_endpoints_target()));
     }
 }
 
-fn node_port(port: &Port, part: &mut Part) {
-    let Some(number) = port.port.port.node_port else { return };
-    if port.port.has_any {
+fn node_port(port: &Port, out: &mut Part) {
+    let Some(number) = port.service.node_port else { return };
+    if port.seen.has_any {
         if port.view.localhost_node_ports && port.view.nfacct {
-            part.nat.push("KUBE-NODEPORTS", port.localhost_node_port(number));
+            out.nat.push("KUBE-NODEPORTS", port.localhost_node_port(number));
         }
-        part.nat.push("KUBE-NODEPORTS", port.node_port(number));
+        out.nat.push("KUBE-NODEPORTS", port.node_port(number));
     }
-    if !port.port.has_external() {
+    if !port.seen.has_external() {
         let rule = port.no_endpoints().matching(destination_is_local());
         let rule = port.to_port(number, rule).options().target(port.no_endpoints_target());
-        part.filter.push("KUBE-EXTERNAL-SERVICES", rule);
+        out.filter.push("KUBE-EXTERNAL-SERVICES", rule);
     }
 }
 
 fn health_check(port: &Port, filter: &mut Lines) {
-    let Some(number) = port.port.port.health_check_node_port else { return };
+    let Some(number) = port.service.health_check_node_port else { return };
     let rule = Rule::write()
         .comment(format!("{} health check node port", port.label))
         .load_ports(TCP, destination_port(number))
@@ -100,17 +100,17 @@ fn health_check(port: &Port, filter: &mut Lines) {
 }
 
 fn cluster_ip_masquerade(port: &Port, nat: &mut Lines) {
-    if !port.port.has_internal() {
+    if !port.seen.has_internal() {
         return;
     }
     let rule = Rule::write().comment(format!("{} cluster IP", port.label));
-    let rule = port.to(port.port.port.cluster_ip, rule);
+    let rule = port.to(port.service.cluster_ip, rule);
     let rule = match &port.view.detector {
         _ if port.view.masquerade_all => rule,
         Some(detector) => if_not_local(detector, rule),
         None => return,
     };
-    nat.push(port.internal_policy_chain(), rule.target(Target::Jump("KUBE-MARK-MASQ".into())));
+    nat.push(port.internal_policy_chain(), rule.target(port.mark_for_masquerade()));
 }
 
 impl Port<'_> {
@@ -129,14 +129,14 @@ impl Port<'_> {
 
     /// Starts a rule for traffic that has nowhere to go.
     fn no_endpoints(&self) -> RuleWriter {
-        let what = if self.port.has_any { "no local endpoints" } else { "no endpoints" };
+        let what = if self.seen.has_any { "no local endpoints" } else { "no endpoints" };
         Rule::write().comment(format!("{} has {what}", self.label))
     }
 
     /// Returns the target of a rule for traffic that has nowhere to go. It is dropped if other
     /// nodes could take it, so that the client tries again.
     fn no_endpoints_target(&self) -> Target {
-        if self.port.has_any {
+        if self.seen.has_any {
             Target::Drop
         } else {
             Target::Reject(port_unreachable(self.view.family))

@@ -108,6 +108,7 @@ fn tables(family: Family) -> Ruleset {
 }
 
 /// Returns the family in the rule set's terms.
+#[must_use]
 pub fn ruleset_family(family: Family) -> iptables::Family {
     match family {
         Family::V4 => iptables::Family::Ipv4,

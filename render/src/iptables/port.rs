@@ -2,67 +2,87 @@
 
 use std::net::IpAddr;
 
-use kps_model::{NodeView, PortView};
-use kps_ruleset::iptables::RuleWriter;
+use kps_model::{NodeView, PortView, ServicePort};
+use kps_ruleset::iptables::{RuleWriter, Target};
 use kps_ruleset::{Name, Protocol};
 
 use super::chains::Chains;
+use super::lines::Part;
 use super::matches::{self, destination_port};
-use super::plan::{Fragment, Part};
+use super::plan::Fragment;
 use super::{endpoints, external, frontends};
 
 /// A `ServicePort` with what all its rules are made of.
 pub(super) struct Port<'a> {
     pub view: &'a NodeView,
-    pub port: &'a PortView,
+    /// The `ServicePort` with its endpoints.
+    pub seen: &'a PortView,
+    /// The `ServicePort` alone.
+    pub service: &'a ServicePort,
     /// Its printed key, which all comments name.
     pub label: String,
     pub protocol: Protocol,
     pub chains: Chains,
+    /// The chain that marks packets for masquerading.
+    pub mark_chain: Name,
     /// The comment of endpoints' own rules, if they have one.
     pub comment: Option<Name>,
 }
 
 /// Returns the part of a `ServicePort`.
-pub(super) fn fragment(view: &NodeView, port: &PortView, comments: bool) -> Fragment {
-    let key = &port.port.key;
-    let label = key.to_string();
-    let chains = Chains::of(&label, key.protocol.lower());
-    let protocol = matches::protocol(key.protocol);
-    let comment = comments.then(|| Name::new(&label));
-    let context = Port { view, port, label, protocol, chains, comment };
-    let mut part = Part::default();
-    frontends::write(&context, &mut part);
-    external::write(&context, &mut part.nat);
-    endpoints::write(&context, &mut part.nat);
-    Fragment { key: key.clone(), part }
+pub(super) fn fragment(view: &NodeView, seen: &PortView, comments: bool) -> Fragment {
+    let service = &seen.port;
+    let protocol = service.key.protocol;
+    let label = service.key.to_string();
+    let port = Port {
+        view,
+        seen,
+        service,
+        protocol: matches::protocol(protocol),
+        chains: Chains::of(&label, protocol.lower()),
+        mark_chain: Name::new("KUBE-MARK-MASQ"),
+        comment: comments.then(|| Name::new(&label)),
+        label,
+    };
+    let mut lines = Part::default();
+    frontends::write(&port, &mut lines);
+    external::write(&port, &mut lines.nat);
+    endpoints::write(&port, &mut lines.nat);
+    Fragment { key: service.key.clone(), part: lines }
 }
 
 impl Port<'_> {
     /// Returns the chain for traffic to the cluster IP.
     pub fn internal_policy_chain(&self) -> Name {
-        if self.port.port.internal_local { self.chains.local } else { self.chains.cluster }
+        if self.service.internal_local { self.chains.local } else { self.chains.cluster }
     }
 
     /// Returns the chain for traffic from outside.
     pub fn external_policy_chain(&self) -> Name {
-        if self.port.port.external_local { self.chains.local } else { self.chains.cluster }
+        if self.service.external_local { self.chains.local } else { self.chains.cluster }
     }
 
     /// Tells whether there is a chain for traffic from outside.
     pub fn uses_external_chain(&self) -> bool {
-        self.port.has_any && self.port.port.externally_accessible()
+        self.seen.has_any && self.service.externally_accessible()
     }
 
     /// Tells whether there is a chain for the source ranges.
     pub fn uses_firewall_chain(&self) -> bool {
-        let port = &self.port.port;
-        self.port.has_any && !port.load_balancer_vips.is_empty() && !port.source_ranges.is_empty()
+        let service = self.service;
+        self.seen.has_any
+            && !service.load_balancer_vips.is_empty()
+            && !service.source_ranges.is_empty()
+    }
+
+    /// Returns the target that marks a packet for masquerading.
+    pub fn mark_for_masquerade(&self) -> Target {
+        Target::Jump(self.mark_chain)
     }
 
     /// Adds the test for packets to an address and the Service's port.
     pub fn to(&self, address: IpAddr, rule: RuleWriter) -> RuleWriter {
-        rule.load_ports(self.protocol, destination_port(self.port.port.port))
+        rule.load_ports(self.protocol, destination_port(self.service.port))
             .protocol(self.protocol)
             .destination_host(address)
             .options()

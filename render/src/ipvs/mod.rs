@@ -13,6 +13,7 @@ mod sets;
 
 use kps_model::NodeView;
 use kps_ruleset::ipvs::Timeouts;
+use rayon::prelude::*;
 
 pub use plan::{Fragment, Plan};
 pub use sets::SetKind;
@@ -22,7 +23,7 @@ pub use sets::SetKind;
 pub fn plan(view: &NodeView) -> Plan {
     let node = frontends::NodeAddresses::of(view);
     let fragments: Vec<Fragment> =
-        view.ports.iter().map(|port| frontends::fragment(view, &node, port)).collect();
+        view.ports.par_iter().map(|port| frontends::fragment(view, &node, port)).collect();
     Plan {
         family: view.family,
         sysctls: sysctls(view),

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use kps_model::NodeView;
 use kps_ruleset::Protocol;
 use kps_ruleset::iptables::{
-    CtStates, Match, Nat, Negatable, Network, Physdev, Rule, RuleWriter, SetMatch, Side, Target,
+    CtStates, Match, Negatable, Network, Physdev, Rule, RuleWriter, SetMatch, Side, Target,
 };
 
 use super::plan::Fragment;
 use super::sets::SetKind;
 use crate::iptables::{
-    Jump, Part, destination_is_local, forwarding, if_not_local, lines, loopback, masquerading,
+    Jump, Lines, Part, destination_is_local, forwarding, if_not_local, loopback, masquerading,
     port_unreachable, source_is_not_local, states,
 };
 
@@ -86,14 +86,14 @@ pub(super) fn rules(view: &NodeView, fragments: &[Fragment]) -> Part {
 
 fn chains() -> Part {
     Part {
-        nat: lines(&[
+        nat: Lines::of_chains(&[
             "KUBE-SERVICES",
             "KUBE-POSTROUTING",
             "KUBE-NODE-PORT",
             "KUBE-LOAD-BALANCER",
             "KUBE-MARK-MASQ",
         ]),
-        filter: lines(&[
+        filter: Lines::of_chains(&[
             "KUBE-FORWARD",
             "KUBE-NODE-PORT",
             "KUBE-PROXY-FIREWALL",
@@ -252,7 +252,7 @@ impl To {
         match self {
             To::Chain(name) => Target::Jump(name.into()),
             To::Return => Target::Return,
-            To::Masquerade => Target::Masquerade(Box::new(Nat::default())),
+            To::Masquerade => Target::Masquerade(Box::default()),
         }
     }
 }

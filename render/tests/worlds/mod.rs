@@ -86,7 +86,7 @@ pub fn primary(address: &str) -> NodePortAddresses {
 /// A `ServicePort` under construction.
 pub struct World(pub PortView);
 
-/// The ServicePort `nsN/svcN:p80` at 172.30.0.(40+N):80/TCP.
+/// The `ServicePort` `nsN/svcN:p80` at 172.30.0.(40+N):80/TCP.
 pub fn service(number: u8) -> World {
     let port = ServicePort {
         key: PortKey {
