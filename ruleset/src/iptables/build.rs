@@ -100,14 +100,14 @@ impl RuleWriter {
     /// Writes a match.
     #[must_use]
     pub fn matching(mut self, m: Match) -> Self {
-        self.matches.push(m);
+        self.push(m);
         self.part(Part::Match)
     }
 
     /// Writes `-m NAME` of a match whose options [follow](Self::options) later.
     #[must_use]
     pub fn load(mut self, m: Match) -> Self {
-        self.matches.push(m);
+        self.push(m);
         self.part(Part::Load)
     }
 
@@ -143,6 +143,12 @@ impl RuleWriter {
             counters: None,
             layout: self.layout.map(Layout::unless_in_order).unwrap_or_default(),
         }
+    }
+
+    /// Adds a match. Rules are many and their matches few, so no room is left over.
+    fn push(&mut self, m: Match) {
+        self.matches.reserve_exact(1);
+        self.matches.push(m);
     }
 
     fn part(mut self, part: Part) -> Self {
