@@ -15,7 +15,7 @@ impl Protocol {
     pub const UDP: Protocol = Protocol(17);
     /// DCCP.
     pub const DCCP: Protocol = Protocol(33);
-    /// ICMPv6.
+    /// `ICMPv6`.
     pub const ICMPV6: Protocol = Protocol(58);
     /// SCTP.
     pub const SCTP: Protocol = Protocol(132);

@@ -30,6 +30,15 @@ impl Word<'_> {
     }
 }
 
+/// The bytes that end a word outside quotes, or begin a quoted one.
+const ENDS_BARE: [bool; 256] = {
+    let mut ends = [false; 256];
+    ends[b' ' as usize] = true;
+    ends[b'\t' as usize] = true;
+    ends[b'"' as usize] = true;
+    ends
+};
+
 /// Cuts a line into words.
 ///
 /// Blanks separate words. A word in double quotes may hold blanks, and there a backslash makes the
@@ -64,7 +73,7 @@ impl<'a> Words<'a> {
 
     fn bare(&mut self, start: usize) -> Word<'a> {
         let bytes = self.line.as_bytes();
-        let len = bytes[start..].iter().position(|b| matches!(b, b' ' | b'\t' | b'"'));
+        let len = bytes[start..].iter().position(|b| ENDS_BARE[usize::from(*b)]);
         self.at = len.map_or(bytes.len(), |len| start + len);
         if bytes.get(self.at) == Some(&b'"') {
             return self.quoted(start, self.at);
@@ -77,7 +86,7 @@ impl<'a> Words<'a> {
     fn quoted(&mut self, start: usize, quote: usize) -> Word<'a> {
         let bytes = self.line.as_bytes();
         let inside = quote + 1;
-        let stop = bytes[inside..].iter().position(|b| matches!(b, b'"' | b'\\'));
+        let stop = memchr::memchr2(b'"', b'\\', &bytes[inside..]);
         let stop = stop.map_or(bytes.len(), |stop| inside + stop);
         let text = if start == quote && bytes.get(stop) != Some(&b'\\') {
             self.at = (stop + 1).min(bytes.len());
@@ -124,20 +133,20 @@ pub(crate) fn push_quoted(out: &mut String, word: &str) {
     if !word.is_empty() && word.bytes().all(plain) {
         return out.push_str(word);
     }
-    push_escaped(out, word, |c| matches!(c, '"' | '\\' | '\''));
+    push_escaped(out, word, |b| matches!(b, b'"' | b'\\' | b'\''));
 }
 
-/// Appends a word in double quotes, with a backslash before some of its characters.
-pub(crate) fn push_escaped(out: &mut String, word: &str, escape: impl Fn(char) -> bool) {
+/// Appends a word in double quotes, with a backslash before some of its (ASCII) bytes.
+pub(crate) fn push_escaped(out: &mut String, word: &str, escape: impl Fn(u8) -> bool) {
     out.push('"');
     let mut rest = word;
-    while let Some(at) = rest.find(&escape) {
+    while let Some(at) = rest.bytes().position(&escape) {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         out.push('\\');
-        let mut chars = special.chars();
-        out.extend(chars.next());
-        rest = chars.as_str();
+        let (escaped, after) = special.split_at(1);
+        out.push_str(escaped);
+        rest = after;
     }
     out.push_str(rest);
     out.push('"');

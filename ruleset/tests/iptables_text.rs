@@ -1,5 +1,7 @@
 //! What real tools print is read and printed back byte for byte.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,13 +30,18 @@ fn files(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     found
 }
 
+/// Returns whether a file's name ends so; the case of letters counts.
+fn has_ending(name: &str, ending: &str) -> bool {
+    name.ends_with(ending)
+}
+
 fn family(path: &Path) -> Family {
     let name = path.file_name().unwrap().to_str().unwrap();
     if name.contains("ip6") || name.contains("6.") { Family::Ipv6 } else { Family::Ipv4 }
 }
 
 fn without_comments(text: &str) -> String {
-    text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
+    text.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
 }
 
 fn assert_same(path: &Path, expected: &str, printed: &str) {
@@ -75,7 +82,7 @@ fn unknown(ruleset: &Ruleset) -> Vec<String> {
 
 #[test]
 fn what_kube_proxy_installs_comes_back() {
-    let saves = files(&snapshots().join("corpus"), &|name| name.ends_with("tables-save.txt"));
+    let saves = files(&snapshots().join("corpus"), &|name| has_ending(name, "tables-save.txt"));
     assert!(saves.len() >= 60, "{}", saves.len());
     for path in saves {
         let (text, ruleset) = read(&path);
@@ -87,7 +94,7 @@ fn what_kube_proxy_installs_comes_back() {
 #[test]
 fn tables_of_other_programs_come_back() {
     let saves = files(&snapshots().join("iptables/nodes"), &|name| {
-        name.ends_with(".save") && !name.ends_with(".counters.save")
+        has_ending(name, ".save") && !has_ending(name, ".counters.save")
     });
     assert_eq!(saves.len(), 16);
     for path in saves {
@@ -99,7 +106,7 @@ fn tables_of_other_programs_come_back() {
 #[test]
 fn counters_come_back() {
     let saves =
-        files(&snapshots().join("iptables/nodes"), &|name| name.ends_with(".counters.save"));
+        files(&snapshots().join("iptables/nodes"), &|name| has_ending(name, ".counters.save"));
     assert_eq!(saves.len(), 16);
     for path in saves {
         let (text, ruleset) = read(&path);
@@ -109,7 +116,7 @@ fn counters_come_back() {
 
 #[test]
 fn listings_come_back_with_and_without_counters() {
-    let lists = files(&snapshots().join("iptables/nodes"), &|name| name.ends_with(".list"));
+    let lists = files(&snapshots().join("iptables/nodes"), &|name| has_ending(name, ".list"));
     assert_eq!(lists.len(), 32);
     for path in lists {
         let text = fs::read_to_string(&path).unwrap();
@@ -124,7 +131,7 @@ fn listings_come_back_with_and_without_counters() {
 
 #[test]
 fn what_is_loaded_reads_like_what_is_saved() {
-    for path in files(&snapshots().join("iptables/nodes"), &|name| name.ends_with(".rules")) {
+    for path in files(&snapshots().join("iptables/nodes"), &|name| has_ending(name, ".rules")) {
         let (_, mut loaded) = read(&path);
         let (_, mut saved) = read(&path.with_extension("nft.save"));
         loaded.tables.sort_keys();
@@ -135,7 +142,7 @@ fn what_is_loaded_reads_like_what_is_saved() {
 
 #[test]
 fn only_extensions_that_are_not_modelled_are_unknown() {
-    let saves = files(&snapshots().join("iptables/nodes"), &|name| name.ends_with(".nft.save"));
+    let saves = files(&snapshots().join("iptables/nodes"), &|name| has_ending(name, ".nft.save"));
     let mut all: Vec<String> = saves.iter().flat_map(|path| unknown(&read(path).1)).collect();
     all.sort();
     insta::assert_snapshot!(all.join("\n"), @r#"

@@ -192,8 +192,7 @@ fn mac(text: &str) -> Option<[u8; 6]> {
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Element::Ip(ip) => write!(f, "{ip}"),
-            Element::IpMac(ip, None) => write!(f, "{ip}"),
+            Element::Ip(ip) | Element::IpMac(ip, None) => write!(f, "{ip}"),
             Element::IpMac(ip, Some(mac)) => write!(f, "{ip},{}", Mac(*mac)),
             Element::IpMark(ip, mark) => write!(f, "{ip},{mark:#010x}"),
             Element::IpPort(ip, port) => write!(f, "{ip},{port}"),
@@ -244,8 +243,8 @@ struct Mac([u8; 6]);
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}")
+        let bytes = self.0.map(|byte| format!("{byte:02X}"));
+        f.write_str(&bytes.join(":"))
     }
 }
 

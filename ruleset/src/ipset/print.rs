@@ -23,7 +23,7 @@ pub fn print_save(sets: &Sets) -> String {
 /// tree does not hold.
 #[must_use]
 pub fn print_list(sets: &Sets) -> String {
-    let listed = sets.sets.iter().map(|(name, set)| list(name, set));
+    let listed = sets.sets.iter().map(|(name, set)| list(*name, set));
     listed.collect::<Vec<_>>().join("\n")
 }
 
@@ -31,11 +31,13 @@ pub fn print_list(sets: &Sets) -> String {
 #[must_use]
 pub fn print_commands(commands: &[Command]) -> String {
     let mut out = String::new();
-    commands.iter().for_each(|command| line(&mut out, format_args!("{command}")));
+    for command in commands {
+        line(&mut out, format_args!("{command}"));
+    }
     out
 }
 
-fn list(name: &Name, set: &Set) -> String {
+fn list(name: Name, set: &Set) -> String {
     let mut out = String::new();
     line(&mut out, format_args!("Name: {name}"));
     line(&mut out, format_args!("Type: {}", set.kind));

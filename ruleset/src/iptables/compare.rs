@@ -189,8 +189,12 @@ fn is_load(m: &Match) -> bool {
 /// Returns the rules that are in one list only, however often.
 fn changes(place: Place, expected: &[String], found: &[String]) -> Vec<Difference> {
     let mut counts: HashMap<&str, i64> = HashMap::new();
-    expected.iter().for_each(|rule| *counts.entry(rule).or_default() += 1);
-    found.iter().for_each(|rule| *counts.entry(rule).or_default() -= 1);
+    for rule in expected {
+        *counts.entry(rule).or_default() += 1;
+    }
+    for rule in found {
+        *counts.entry(rule).or_default() -= 1;
+    }
     let mut differences = Vec::new();
     // Each list is walked in its own order, so that the result does not depend on the map.
     for rule in expected {

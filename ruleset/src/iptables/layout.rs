@@ -70,7 +70,8 @@ impl Layout {
     /// Returns the layout, or the empty one if the tools would write the parts in this order.
     #[must_use]
     pub fn unless_in_order(self) -> Layout {
-        let plain = |part| !matches!(part, Part::SourceHost | Part::DestinationHost | Part::Options);
+        let plain =
+            |part| !matches!(part, Part::SourceHost | Part::DestinationHost | Part::Options);
         let sorted = || self.parts().is_sorted_by_key(|part| part.min(Part::Match));
         if self.parts().all(plain) && sorted() { Layout::default() } else { self }
     }

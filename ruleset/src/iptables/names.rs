@@ -278,7 +278,7 @@ impl Limit {
     }
 
     /// Returns the rate as `(count, unit)`, in the longest unit that loses nothing worth telling
-    /// (`print_rate` of libxt_limit).
+    /// (`print_rate` of `libxt_limit`).
     pub(super) fn rate(self) -> (u32, &'static str) {
         let interval = self.interval.max(1);
         let loses = |unit: u32| interval > unit || unit / interval < unit % interval;

@@ -5,9 +5,10 @@
 //! depends on the way of sorting, which is that of the C library: a merge sort.
 
 use std::cmp::Ordering;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::ast::{RealServer, ServiceId};
+use crate::protocol::Protocol;
 
 /// Sorts virtual servers as the tool lists them.
 pub(super) fn sort_services<T>(services: &mut Vec<(ServiceId, T)>) {
@@ -27,25 +28,37 @@ fn compare_services(a: &ServiceId, b: &ServiceId) -> Ordering {
         ServiceId::Address { .. } => 0,
     };
     let marks = difference(mark(a), mark(b)).then_with(|| a.is_ipv6().cmp(&b.is_ipv6()));
-    marks.then_with(|| match (a, b) {
-        (
-            ServiceId::Address { protocol: p, address: x, port: i },
-            ServiceId::Address { protocol: q, address: y, port: j },
-        ) => p.cmp(q).then_with(|| compare_addresses(*x, *y)).then_with(|| i.cmp(j)),
+    marks.then_with(|| match (socket(a), socket(b)) {
+        (Some((protocol, address, port)), Some((other, to, last))) => protocol
+            .cmp(&other)
+            .then_with(|| compare_addresses(address, to))
+            .then_with(|| port.cmp(&last)),
         _ => Ordering::Equal,
     })
+}
+
+fn socket(id: &ServiceId) -> Option<(Protocol, IpAddr, u16)> {
+    match *id {
+        ServiceId::Address { protocol, address, port } => Some((protocol, address, port)),
+        ServiceId::Mark { .. } => None,
+    }
 }
 
 fn compare_addresses(a: IpAddr, b: IpAddr) -> Ordering {
     match (a, b) {
         (IpAddr::V4(a), IpAddr::V4(b)) => difference(a.into(), b.into()),
         (IpAddr::V6(a), IpAddr::V6(b)) => {
-            let words = |address: u128| [96, 64, 32, 0].map(|shift| (address >> shift) as u32);
-            let pairs = words(a.into()).into_iter().zip(words(b.into()));
+            let pairs = words(a).into_iter().zip(words(b));
             pairs.map(|(a, b)| difference(a, b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         }
         (a, b) => a.is_ipv6().cmp(&b.is_ipv6()),
     }
+}
+
+/// Returns an address as four words.
+fn words(address: Ipv6Addr) -> [u32; 4] {
+    let segments = address.segments().map(u32::from);
+    [0, 2, 4, 6].map(|i| segments[i] << 16 | segments[i + 1])
 }
 
 fn difference(a: u32, b: u32) -> Ordering {
@@ -74,7 +87,6 @@ fn merge_sort<T>(items: &mut Vec<T>, compare: &impl Fn(&T, &T) -> Ordering) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Protocol;
 
     fn sorted(addresses: &[&str]) -> Vec<String> {
         let id = |text: &&str| ServiceId::Address {

@@ -1,6 +1,6 @@
 //! The tree as text: as `ipvsadm-save -n` prints it, and commands as `ipvsadm -R` takes them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 
 use super::ast::{
@@ -18,11 +18,11 @@ pub fn print_save(table: &Table) -> String {
     sort_services(&mut services);
     let mut out = String::new();
     for (id, server) in services {
-        out.push_str(&format!("-A {id}{server}\n"));
+        line(&mut out, format_args!("-A {id}{server}"));
         let mut real: Vec<&RealServer> = server.real_servers.iter().collect();
         sort_real_servers(&mut real);
         for server in real {
-            out.push_str(&format!("-a {id} {server}\n"));
+            line(&mut out, format_args!("-a {id} {server}"));
         }
     }
     out
@@ -31,7 +31,16 @@ pub fn print_save(table: &Table) -> String {
 /// Returns commands, one a line, as `ipvsadm -R` takes them.
 #[must_use]
 pub fn print_commands(commands: &[Command]) -> String {
-    commands.iter().map(|command| format!("{command}\n")).collect()
+    let mut out = String::new();
+    for command in commands {
+        line(&mut out, format_args!("{command}"));
+    }
+    out
+}
+
+fn line(out: &mut String, text: fmt::Arguments<'_>) {
+    // INVARIANT: writing to a String cannot fail.
+    let _ = writeln!(out, "{text}");
 }
 
 impl fmt::Display for Command {

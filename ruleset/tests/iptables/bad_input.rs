@@ -53,7 +53,7 @@ fn what_makes_no_sense_is_kept_as_unknown_in_its_place() {
         ("-s host.example -j DROP", "-s host.example -j DROP"),
         ("--bogus 1 2 -j DROP", "--bogus 1 2 -j DROP"),
         ("-m conntrack --ctstate NEW,FROB -j DROP", "-m conntrack --ctstate NEW,FROB -j DROP"),
-        ("! -m comment --comment x -j DROP", "-m comment --comment x ! -m comment -j DROP"),
+        ("! -m comment --comment x -j DROP", "! -m comment --comment x -j DROP"),
         ("-m tcp --dport 80 --dport", "-m tcp --dport 80 --dport"),
     ] {
         let rule = parse_rule(text, Family::Ipv4);

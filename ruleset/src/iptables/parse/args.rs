@@ -68,12 +68,14 @@ impl<'a> Args<'_, 'a> {
         std::mem::take(&mut self.negated)
     }
 
-    /// Returns a value with the option's `!`.
+    /// Returns a value with the option's `!`, as tests are stored.
+    #[expect(clippy::unnecessary_wraps, reason = "every caller stores an optional test")]
     pub(super) fn test<T>(&mut self, value: T) -> Option<Negatable<T>> {
         Some(Negatable { negated: self.negation(), value })
     }
 
     /// Returns the value of a switch: true, or false after `!`.
+    #[expect(clippy::unnecessary_wraps, reason = "every caller stores an optional switch")]
     pub(super) fn switch(&mut self) -> Option<bool> {
         Some(!self.negation())
     }

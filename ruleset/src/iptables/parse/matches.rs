@@ -3,8 +3,8 @@
 use super::super::ast::{
     AddrType, AddressTypes, CtStates, Dscp, Hashlimit, Icmp, InterfacePattern, IpRange, Ipvs,
     IpvsMethod, Limit, MaskedMark, Match, Multiport, Negatable, Owner, PacketType, Physdev,
-    PortRange, PortSide, PortTest, Recent, Rpfilter, SctpTest, SetMatch, Statistic, TcpFlags,
-    TcpFlagsTest, TcpTest, Unknown,
+    PortRange, PortSide, PortTest, Rpfilter, SctpTest, Statistic, TcpFlags, TcpFlagsTest, TcpTest,
+    Unknown,
 };
 use super::args::{
     Args, Bad, DONE, MORE, NOT_MINE, Read, Taken, address_range, flags, masked, number,
@@ -23,9 +23,9 @@ pub(super) fn open(module: &str, line: u32) -> (Match, bool) {
         "mark" => Match::Mark(Negatable::is(MaskedMark { value: 0, mask: 0 })),
         "connmark" => Match::Connmark(Negatable::is(MaskedMark { value: 0, mask: 0 })),
         "statistic" => Match::Statistic(Statistic::Nth { negated: false, every: 0, packet: 0 }),
-        "recent" => Match::Recent(Box::new(Recent::default())),
+        "recent" => Match::Recent(Box::default()),
         "multiport" => Match::Multiport(Multiport::default()),
-        "set" => Match::Set(Box::new(SetMatch::default())),
+        "set" => Match::Set(Box::default()),
         "physdev" => Match::Physdev(Box::default()),
         "limit" => Match::Limit(Limit::default()),
         "hashlimit" => Match::Hashlimit(Hashlimit { options: Name::new("") }),

@@ -27,15 +27,7 @@ use command::{Line, LineReader};
 /// applied as `iptables-restore` would.
 #[must_use]
 pub fn parse_ruleset(text: &str, family: Family) -> Parsed<Ruleset> {
-    let mut loader = Loader { ruleset: Ruleset::new(family), table: None, errors: Vec::new() };
-    let mut reader = LineReader::new(family);
-    for (number, line) in lines(text) {
-        match reader.line(number, line) {
-            Ok(line) => loader.take(number, line),
-            Err(error) => loader.errors.push(error),
-        }
-    }
-    loader.finish()
+    Loader::new(Ruleset::new(family), None).read(text)
 }
 
 /// Reads a text for `iptables-restore`: a transaction for each table.
@@ -67,15 +59,7 @@ pub fn parse_restore(text: &str, family: Family) -> Parsed<Vec<Transaction>> {
 pub fn parse_listing(text: &str, family: Family, table: &str) -> Parsed<Ruleset> {
     let mut ruleset = Ruleset::new(family);
     ruleset.tables.insert(Name::new(table), Table::default());
-    let mut loader = Loader { ruleset, table: Some(0), errors: Vec::new() };
-    let mut reader = LineReader::new(family);
-    for (number, line) in lines(text) {
-        match reader.line(number, line) {
-            Ok(line) => loader.take(number, line),
-            Err(error) => loader.errors.push(error),
-        }
-    }
-    loader.finish()
+    Loader::new(ruleset, Some(0)).read(text)
 }
 
 /// Reads the words of one rule, without chain and counters.
@@ -85,23 +69,90 @@ pub fn parse_rule(text: &str, family: Family) -> Rule {
 }
 
 /// Fills a rule set from lines.
+///
+/// Rules of a chain stand together in what the tools print, and chains in the order in which they
+/// were declared. So the rules of one chain are gathered and moved at once, and the next chain is
+/// looked for behind the last one first.
 struct Loader {
     ruleset: Ruleset,
     /// The index of the table that is open.
     table: Option<usize>,
+    /// The index of the chain whose rules are gathered.
+    chain: usize,
+    /// These rules.
+    rules: Vec<Rule>,
     errors: Vec<ParseError>,
 }
 
 impl Loader {
+    fn new(ruleset: Ruleset, table: Option<usize>) -> Loader {
+        Loader { ruleset, table, chain: 0, rules: Vec::new(), errors: Vec::new() }
+    }
+
+    fn read(mut self, text: &str) -> Parsed<Ruleset> {
+        let mut reader = LineReader::new(self.ruleset.family);
+        for (number, line) in lines(text) {
+            match reader.line(number, line) {
+                Ok(line) => self.take(number, line),
+                Err(error) => self.errors.push(error),
+            }
+        }
+        self.settle();
+        Parsed { value: self.ruleset, errors: self.errors }
+    }
+
     fn take(&mut self, number: u32, line: Line) {
         match line {
             Line::Nothing => {}
-            Line::Commit => self.table = None,
-            Line::Table(name) => {
-                self.table = Some(self.ruleset.tables.insert_full(name, Table::default()).0);
+            Line::Command(Command::Append { chain, rule }) => self.append(number, chain, rule),
+            Line::Command(command) => {
+                self.settle();
+                self.command(number, command);
             }
-            Line::Command(command) => self.command(number, command),
+            Line::Commit => {
+                self.settle();
+                self.table = None;
+            }
+            Line::Table(name) => {
+                self.settle();
+                self.table = Some(self.ruleset.tables.insert_full(name, Table::default()).0);
+                self.chain = 0;
+            }
         }
+    }
+
+    fn append(&mut self, number: u32, chain: Name, rule: Rule) {
+        let last = self.chain;
+        let Some(table) = self.open_table() else { return self.error(number, "a table") };
+        let is_at = |index| table.chains.get_index(index).is_some_and(|(name, _)| *name == chain);
+        let near = [last, last + 1].into_iter().find(|index| is_at(*index));
+        let Some(index) = near.or_else(|| table.chains.get_index_of(&chain)) else {
+            return self.error(number, "a declared chain");
+        };
+        if index != last {
+            self.settle();
+            self.chain = index;
+        }
+        self.rules.push(rule);
+    }
+
+    /// Moves the rules that were gathered into their chain.
+    fn settle(&mut self) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let mut rules = std::mem::take(&mut self.rules);
+        let chain = self.chain;
+        let chain = self.open_table().and_then(|table| table.chains.get_index_mut(chain));
+        if let Some((_, chain)) = chain {
+            chain.rules.reserve_exact(rules.len());
+            chain.rules.append(&mut rules);
+        }
+        self.rules = rules;
+    }
+
+    fn open_table(&mut self) -> Option<&mut Table> {
+        self.ruleset.tables.get_index_mut(self.table?).map(|(_, table)| table)
     }
 
     fn command(&mut self, number: u32, command: Command) {
@@ -115,10 +166,6 @@ impl Loader {
                 declare(table, chain, Some(policy), counters);
             }
             Command::New(chain) => declare(table, chain, None, None),
-            Command::Append { chain, rule } => match table.chains.get_mut(&chain) {
-                Some(chain) => chain.rules.push(rule),
-                None => self.error(number, "a declared chain"),
-            },
             other => {
                 let transaction = Transaction { table: *name, commands: vec![other] };
                 if apply(&mut self.ruleset, &[transaction], Flush::No).is_err() {
@@ -130,13 +177,6 @@ impl Loader {
 
     fn error(&mut self, line: u32, expected: &'static str) {
         self.errors.push(ParseError::new(line, expected, ""));
-    }
-
-    fn finish(mut self) -> Parsed<Ruleset> {
-        for (_, table) in &mut self.ruleset.tables {
-            table.chains.values_mut().for_each(|chain| chain.rules.shrink_to_fit());
-        }
-        Parsed { value: self.ruleset, errors: self.errors }
     }
 }
 

@@ -77,6 +77,9 @@ impl RuleReader {
     /// Reads an option and its values. An error leaves it to be kept as text.
     fn option(&mut self, option: &str, args: &mut Args<'_, '_>) -> Read<()> {
         match option {
+            "-m" | "--match" | "-j" | "--jump" | "-g" | "--goto" if args.negated => {
+                return Err(Bad);
+            }
             "-m" | "--match" => self.load(&args.word()?),
             "-j" | "--jump" => self.target = Some(targets::open(&args.word()?, self.family).into()),
             "-g" | "--goto" => self.target = Some((Target::Goto(args.name()?), true).into()),
@@ -234,11 +237,11 @@ impl RuleReader {
             words.next();
         }
         let raw = words.since(start);
-        if let Some(open) = &mut self.target {
-            if let Some(unknown) = targets::as_raw(&mut open.extension, self.line) {
-                open.complete = true;
-                return append(unknown, raw);
-            }
+        if let Some(open) = &mut self.target
+            && let Some(unknown) = targets::as_raw(&mut open.extension, self.line)
+        {
+            (open.complete, open.given) = (true, true);
+            return append(unknown, raw);
         }
         match self.matches.last_mut() {
             Some(Open { extension: Match::Unknown(options), .. }) => {
@@ -259,14 +262,12 @@ impl RuleReader {
 
     fn finish(&mut self) -> Rule {
         let (family, line) = (self.family, self.line);
-        let matches = self.matches.drain(..).map(|open| match open.complete {
-            true => open.extension,
-            false => Match::Unknown(open.unknown(family, line)),
+        let matches = self.matches.drain(..).map(|open| {
+            if open.complete { open.extension } else { Match::Unknown(open.unknown(family, line)) }
         });
         let matches = matches.collect();
-        let target = self.target.take().map(|open| match open.complete {
-            true => open.extension,
-            false => Target::Unknown(open.unknown(family, line)),
+        let target = self.target.take().map(|open| {
+            if open.complete { open.extension } else { Target::Unknown(open.unknown(family, line)) }
         });
         let layout = if self.scattered { Layout::default() } else { Layout::new(&self.parts) };
         self.parts.clear();

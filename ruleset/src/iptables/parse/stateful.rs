@@ -146,8 +146,13 @@ pub(super) fn set(test: &mut SetMatch, option: &str, args: &mut Args<'_, '_>) ->
             return DONE;
         }
         "--return-nomatch" => test.return_nomatch = true,
-        "--update-counters" | "--update-subcounters" => set_counters(test, option, args)?,
-        "--packets-eq" | "--packets-lt" | "--packets-gt" | "--bytes-eq" | "--bytes-lt"
+        "--update-counters"
+        | "--update-subcounters"
+        | "--packets-eq"
+        | "--packets-lt"
+        | "--packets-gt"
+        | "--bytes-eq"
+        | "--bytes-lt"
         | "--bytes-gt" => set_counters(test, option, args)?,
         _ => return NOT_MINE,
     }
@@ -178,17 +183,17 @@ pub(super) fn hashlimit(test: &mut Hashlimit, option: &str, args: &mut Args<'_, 
     if !option.starts_with("--hashlimit") {
         return NOT_MINE;
     }
-    let mut text = test.options.to_string();
-    if !text.is_empty() {
-        text.push(' ');
+    let mut all = test.options.to_string();
+    if !all.is_empty() {
+        all.push(' ');
     }
-    text.push_str(if args.negation() { "! " } else { "" });
-    text.push_str(option);
+    all.push_str(if args.negation() { "! " } else { "" });
+    all.push_str(option);
     if let Some(value) = args.optional_word() {
-        text.push(' ');
-        text.push_str(&value);
+        all.push(' ');
+        all.push_str(&value);
     }
-    test.options = Name::from(text);
+    test.options = Name::from(all);
     Ok(Some(if option == "--hashlimit-name" { Progress::Done } else { Progress::More }))
 }
 

@@ -21,10 +21,10 @@ pub(super) fn open(name: &str, family: Family) -> (Target, bool) {
         "CONNMARK" => Target::Connmark(Connmark::Set(XMark { value: 0, mask: 0 })),
         "DNAT" => Target::Dnat(Box::default()),
         "SNAT" => Target::Snat(Box::default()),
-        "NETMAP" => Target::Netmap(Box::new(IpNet::default())),
+        "NETMAP" => Target::Netmap(Box::default()),
         "TCPMSS" => Target::TcpMss(TcpMss::Clamp),
         "TPROXY" => Target::Tproxy(Box::new(Tproxy::new(family))),
-        "SET" => Target::Set(Box::new(SetTarget::default())),
+        "SET" => Target::Set(Box::default()),
         "CHECKSUM" | "CLASSIFY" | "DSCP" | "TOS" | "AUDIT" => {
             Target::Harmless { name: Name::new(name), options: Name::new("") }
         }
@@ -120,8 +120,8 @@ fn reject(with: &mut RejectWith, option: &str, args: &mut Args<'_, '_>) -> Taken
     DONE
 }
 
-fn set_mark(mark: &mut XMark, option: &str, args: &mut Args<'_, '_>) -> Taken {
-    *mark = match option {
+fn set_mark(change: &mut XMark, option: &str, args: &mut Args<'_, '_>) -> Taken {
+    *change = match option {
         "--set-xmark" => {
             let (value, mask) = masked(&args.word()?, u32::MAX)?;
             XMark { value, mask }

@@ -37,7 +37,7 @@ impl Writer<'_> {
             Match::Nfacct(name) => self.nfacct(name),
             Match::Ipvs(test) => self.ipvs(test),
             Match::Rpfilter(test) => self.rpfilter(*test),
-            Match::Mac(test) => self.mac(test),
+            Match::Mac(test) => self.mac(*test),
             Match::PacketType(test) => self.packet_type(*test),
             Match::Tos(test) => {
                 self.negation(test.negated);
@@ -65,7 +65,7 @@ impl Writer<'_> {
             Form::Saved => push_quoted(self.out, text),
             // kube-proxy writes phrases in quotes and single words without.
             Form::Written if text.bytes().any(|b| b.is_ascii_whitespace() || b == b'"') => {
-                push_escaped(self.out, text, |c| matches!(c, '"' | '\\'));
+                push_escaped(self.out, text, |b| matches!(b, b'"' | b'\\'));
             }
             Form::Written if text.is_empty() => self.text(&["\"\""]),
             Form::Written => self.text(&[text]),
@@ -409,10 +409,10 @@ impl Writer<'_> {
         options.iter().filter(|(on, _)| *on).for_each(|(_, option)| self.text(&[option]));
     }
 
-    fn mac(&mut self, test: &Negatable<[u8; 6]>) {
+    fn mac(&mut self, test: Negatable<[u8; 6]>) {
         self.negation(test.negated);
-        let [a, b, c, d, e, f] = test.value;
-        self.display(format_args!(" --mac-source {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}"));
+        let bytes = test.value.map(|byte| format!("{byte:02x}"));
+        self.text(&[" --mac-source ", &bytes.join(":")]);
     }
 
     fn packet_type(&mut self, test: Negatable<PacketType>) {

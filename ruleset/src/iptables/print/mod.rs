@@ -39,7 +39,9 @@ pub fn print_listing(table: &Table, family: Family, counters: bool) -> String {
 pub fn print_restore(transactions: &[Transaction], family: Family) -> String {
     let mut out = String::new();
     let mut writer = Writer::new(&mut out, family, Form::Written);
-    transactions.iter().for_each(|transaction| writer.transaction(transaction));
+    for transaction in transactions {
+        writer.transaction(transaction);
+    }
     out
 }
 
@@ -142,7 +144,9 @@ impl<'a> Writer<'a> {
 
     fn transaction(&mut self, transaction: &Transaction) {
         self.line(&["*", &transaction.table]);
-        transaction.commands.iter().for_each(|command| self.command(command));
+        for command in &transaction.commands {
+            self.command(command);
+        }
         self.line(&["COMMIT"]);
     }
 
@@ -173,7 +177,9 @@ impl<'a> Writer<'a> {
             Command::Rename { chain, to } => self.text(&["-E ", chain, " ", to]),
             Command::Policy { chain, policy, counters } => {
                 self.text(&["-P ", chain, " ", policy.as_str()]);
-                counters.iter().for_each(|counters| self.counter_option(*counters));
+                if let Some(counters) = counters {
+                    self.counter_option(*counters);
+                }
             }
         }
         self.line(&[]);
@@ -190,7 +196,9 @@ impl<'a> Writer<'a> {
 
     fn optional_chain(&mut self, verb: &str, chain: Option<Name>) {
         self.text(&[verb]);
-        chain.iter().for_each(|chain| self.text(&[" ", chain]));
+        if let Some(chain) = chain {
+            self.text(&[" ", &chain]);
+        }
     }
 
     fn append(&mut self, chain: &str, rule: &Rule) {
@@ -215,7 +223,9 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&mut self, parts: &[&str]) {
-        parts.iter().for_each(|part| self.out.push_str(part));
+        for part in parts {
+            self.out.push_str(part);
+        }
     }
 
     fn line(&mut self, parts: &[&str]) {

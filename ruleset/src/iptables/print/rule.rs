@@ -21,7 +21,9 @@ impl Writer<'_> {
             self.laid_out(rule);
         } else {
             self.in_tool_order(&rule.header);
-            rule.matches.iter().for_each(|m| self.whole_match(m));
+            for m in &rule.matches {
+                self.whole_match(m);
+            }
         }
     }
 
@@ -40,7 +42,9 @@ impl Writer<'_> {
             Part::Protocol,
             Part::Fragment,
         ];
-        ORDER.iter().for_each(|part| self.header_part(*part, header));
+        for part in ORDER {
+            self.header_part(part, header);
+        }
     }
 
     fn laid_out(&mut self, rule: &Rule) {
@@ -48,12 +52,14 @@ impl Writer<'_> {
         let mut loaded = None;
         for part in rule.layout.parts() {
             match part {
-                Part::Match => matches.next().iter().for_each(|m| self.whole_match(m)),
+                Part::Match => matches.next().into_iter().for_each(|m| self.whole_match(m)),
                 Part::Load => {
                     loaded = matches.next();
-                    loaded.iter().for_each(|m| self.load(m));
+                    if let Some(m) = loaded {
+                        self.load(m);
+                    }
                 }
-                Part::Options => loaded.iter().for_each(|m| self.match_options(m)),
+                Part::Options => loaded.into_iter().for_each(|m| self.match_options(m)),
                 _ => self.header_part(part, &rule.header),
             }
         }

@@ -149,8 +149,8 @@ impl<'t> Change<'t> {
             }
             Command::DeleteNumber { chain, number } => self.remove(*chain, *number),
             Command::Check { chain, rule } => self.find(*chain, rule).map(drop),
-            Command::Flush(chain) => self.for_chains(*chain, |change, name| change.clear(name)),
-            Command::Zero(chain) => self.for_chains(*chain, |change, name| change.zero(name)),
+            Command::Flush(chain) => self.for_chains(*chain, Change::clear),
+            Command::Zero(chain) => self.for_chains(*chain, Change::zero),
             Command::New(chain) if self.table.chains.contains_key(chain) => {
                 Err(ApplyError::ChainExists(*chain))
             }
@@ -187,17 +187,11 @@ impl<'t> Change<'t> {
             (chain.policy, chain.counters) = (policy, counters.or(chain.counters));
             return Ok(());
         }
-        match self.table.chains.get_mut(&name) {
-            Some(chain) => {
-                let old = std::mem::replace(chain, Chain { counters, ..Chain::default() });
-                self.forget(&old.rules);
-                self.before.entry(name).or_insert(Some(old));
-            }
-            None => {
-                self.table.chains.insert(name, Chain { counters, ..Chain::default() });
-                self.before.entry(name).or_insert(None);
-            }
+        let old = self.table.chains.insert(name, Chain { counters, ..Chain::default() });
+        if let Some(old) = &old {
+            self.forget(&old.rules);
         }
+        self.before.entry(name).or_insert(old);
         Ok(())
     }
 
@@ -209,7 +203,7 @@ impl<'t> Change<'t> {
             }
         }
         let chain = self.chain(name)?;
-        let index = at.map_or(chain.rules.len(), |number| place(number));
+        let index = at.map_or(chain.rules.len(), place);
         if index > chain.rules.len() {
             let number = at.unwrap_or_default();
             return Err(ApplyError::NoSuchNumber { chain: name, number });
@@ -246,13 +240,11 @@ impl<'t> Change<'t> {
         chain: Option<Name>,
         mut act: impl FnMut(&mut Self, Name) -> Result<(), ApplyError>,
     ) -> Result<(), ApplyError> {
-        match chain {
-            Some(name) => act(self, name),
-            None => {
-                let names: Vec<Name> = self.table.chains.keys().copied().collect();
-                names.into_iter().try_for_each(|name| act(self, name))
-            }
-        }
+        let names = match chain {
+            Some(name) => vec![name],
+            None => self.table.chains.keys().copied().collect(),
+        };
+        names.into_iter().try_for_each(|name| act(self, name))
     }
 
     fn clear(&mut self, name: Name) -> Result<(), ApplyError> {
@@ -407,10 +399,10 @@ fn place(number: u32) -> usize {
 
 impl Rule {
     fn retarget(&mut self, from: Name, to: Name) {
-        if let Some(Target::Jump(chain) | Target::Goto(chain)) = &mut self.target {
-            if *chain == from {
-                *chain = to;
-            }
+        if let Some(Target::Jump(chain) | Target::Goto(chain)) = &mut self.target
+            && *chain == from
+        {
+            *chain = to;
         }
     }
 }
