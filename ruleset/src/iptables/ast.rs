@@ -6,6 +6,7 @@
 
 mod matches;
 mod parts;
+mod probability;
 mod target;
 
 use std::net::IpAddr;
@@ -18,10 +19,11 @@ use crate::protocol::Protocol;
 pub use matches::{
     AddrType, AddressTypes, Conntrack, CtDirection, CtStates, CtStatuses, Dscp, Hashlimit, Icmp,
     IpRange, Ipvs, IpvsMethod, Limit, Match, Multiport, Owner, PacketType, Physdev, PortSide,
-    PortTest, Probability, Recent, RecentAction, Rpfilter, SctpTest, SetMatch, Side, Statistic,
-    TcpFlags, TcpFlagsTest, TcpTest,
+    PortTest, Recent, RecentAction, Rpfilter, SctpTest, SetMatch, Side, Statistic, TcpFlags,
+    TcpFlagsTest, TcpTest,
 };
 pub use parts::{InterfacePattern, MaskedMark, Negatable, Network, PortRange, Unknown};
+pub use probability::Probability;
 pub use target::{
     Connmark, Nat, NatPorts, RejectWith, SetChange, SetTarget, Target, TcpMss, Tproxy, XMark,
 };

@@ -1,10 +1,10 @@
-//! Words for numbers: rejections, ICMP types, rates, probabilities.
+//! Words for numbers: rejections, ICMP types, rates.
 
 use std::net::IpAddr;
 
 use super::ast::{
-    Family, Icmp, Limit, Match, Multiport, Negatable, PortSide, Probability, Recent, RecentAction,
-    RejectWith, SetChange, SetMatch, SetTarget, Side, Target, TcpFlags, TcpFlagsTest,
+    Family, Icmp, Limit, Match, Multiport, Negatable, PortSide, Recent, RecentAction, RejectWith,
+    SetChange, SetMatch, SetTarget, Side, Target, TcpFlags, TcpFlagsTest,
 };
 use crate::Name;
 
@@ -285,17 +285,6 @@ impl Limit {
         let shorter = RATE_UNITS.iter().skip(1).take_while(|(_, unit)| !loses(*unit)).count();
         let (name, unit) = RATE_UNITS[shorter];
         (unit / interval, name)
-    }
-}
-
-impl Probability {
-    /// Reads a decimal number from 0 to 1 as iptables does: to the nearest of 2^31 parts.
-    pub(super) fn parse(word: &str) -> Option<Probability> {
-        let value: f64 = word.parse().ok().filter(|p| (0.0..=1.0).contains(p))?;
-        // INVARIANT: in 0..=2^31, so the conversion is exact.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-        let chances = (value * f64::from(Probability::ONE)).round() as u32;
-        Some(Probability::new(chances))
     }
 }
 

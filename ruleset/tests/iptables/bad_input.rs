@@ -27,10 +27,10 @@ hello
 COMMIT
 ";
     insta::assert_snapshot!(problems(text).join("\n"), @"
-    line 1: expected a table, found ``
+    line 1: expected a table, found `-A INPUT -j DROP`
     line 4: expected a policy, found `:FORWARD QUEUE [0:0]`
     line 5: expected counters, found `:OUTPUT ACCEPT [0;0]`
-    line 6: expected a declared chain, found ``
+    line 6: expected a declared chain, found `-A NOPE -j DROP`
     line 7: expected a table, a chain, a command or COMMIT, found `hello`
     line 8: expected a command, found `-Q INPUT`
     line 9: expected counters, found `[1:x] -A INPUT -j ACCEPT`

@@ -92,22 +92,22 @@ impl Loader {
     fn read(mut self, text: &str) -> Parsed<Ruleset> {
         let mut reader = LineReader::new(self.ruleset.family);
         for (number, line) in lines(text) {
-            match reader.line(number, line) {
-                Ok(line) => self.take(number, line),
-                Err(error) => self.errors.push(error),
-            }
+            let result = reader.line(number, line).and_then(|read| {
+                self.take(read).map_err(|expected| ParseError::new(number, expected, line))
+            });
+            self.errors.extend(result.err());
         }
         self.settle();
         Parsed { value: self.ruleset, errors: self.errors }
     }
 
-    fn take(&mut self, number: u32, line: Line) {
+    fn take(&mut self, line: Line) -> Result<(), &'static str> {
         match line {
             Line::Nothing => {}
-            Line::Command(Command::Append { chain, rule }) => self.append(number, chain, rule),
+            Line::Command(Command::Append { chain, rule }) => return self.append(chain, rule),
             Line::Command(command) => {
                 self.settle();
-                self.command(number, command);
+                return self.command(command);
             }
             Line::Commit => {
                 self.settle();
@@ -119,21 +119,21 @@ impl Loader {
                 self.chain = 0;
             }
         }
+        Ok(())
     }
 
-    fn append(&mut self, number: u32, chain: Name, rule: Rule) {
+    fn append(&mut self, chain: Name, rule: Rule) -> Result<(), &'static str> {
         let last = self.chain;
-        let Some(table) = self.open_table() else { return self.error(number, "a table") };
+        let table = self.open_table().ok_or("a table")?;
         let is_at = |index| table.chains.get_index(index).is_some_and(|(name, _)| *name == chain);
         let near = [last, last + 1].into_iter().find(|index| is_at(*index));
-        let Some(index) = near.or_else(|| table.chains.get_index_of(&chain)) else {
-            return self.error(number, "a declared chain");
-        };
+        let index = near.or_else(|| table.chains.get_index_of(&chain)).ok_or("a declared chain")?;
         if index != last {
             self.settle();
             self.chain = index;
         }
         self.rules.push(rule);
+        Ok(())
     }
 
     /// Moves the rules that were gathered into their chain.
@@ -155,11 +155,9 @@ impl Loader {
         self.ruleset.tables.get_index_mut(self.table?).map(|(_, table)| table)
     }
 
-    fn command(&mut self, number: u32, command: Command) {
+    fn command(&mut self, command: Command) -> Result<(), &'static str> {
         let table = self.table.and_then(|i| self.ruleset.tables.get_index_mut(i));
-        let Some((name, table)) = table else {
-            return self.error(number, "a table");
-        };
+        let (name, table) = table.ok_or("a table")?;
         match command {
             Command::Declare { chain, policy, counters } => declare(table, chain, policy, counters),
             Command::Policy { chain, policy, counters } => {
@@ -168,15 +166,11 @@ impl Loader {
             Command::New(chain) => declare(table, chain, None, None),
             other => {
                 let transaction = Transaction { table: *name, commands: vec![other] };
-                if apply(&mut self.ruleset, &[transaction], Flush::No).is_err() {
-                    self.error(number, "a command that can be done");
-                }
+                return apply(&mut self.ruleset, &[transaction], Flush::No)
+                    .map_err(|_| "a command that can be done");
             }
         }
-    }
-
-    fn error(&mut self, line: u32, expected: &'static str) {
-        self.errors.push(ParseError::new(line, expected, ""));
+        Ok(())
     }
 }
 
