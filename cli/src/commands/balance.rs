@@ -28,7 +28,7 @@ pub fn run(arguments: &Balance) -> Result<Verdict, Failure> {
     let spread = Spread { arguments, distribution: &distribution, flow: &flow };
     let text = match arguments.output {
         Output::Text => spread.text()?,
-        Output::Json => spread.json()?.to_string() + "\n",
+        Output::Json => format!("{:#}\n", spread.json()?),
     };
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(io::Error::from)?;
     Ok(proxied.verdict)

@@ -30,7 +30,7 @@ pub fn run(arguments: &Trace) -> Result<Verdict, Failure> {
     let path = picked(arguments.pick.as_deref(), walk)?;
     let text = match arguments.output {
         Output::Text => story.text(path),
-        Output::Json => story.json(path).to_string() + "\n",
+        Output::Json => format!("{:#}\n", story.json(path)),
     };
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(io::Error::from)?;
     Ok(node.verdict())
@@ -95,17 +95,16 @@ fn state(tracked: Tracked) -> CtState {
 
 /// Returns the way to tell: the one that was asked for, else the first.
 fn picked<'w>(pick: Option<&str>, walk: &'w Walk) -> Result<&'w Path, Failure> {
-    let wrong = |text: &str| {
-        let count = walk.paths.len();
-        Failure::Usage(format!("--pick {text}: there are {count} ways, 0 to {}", count.max(1) - 1))
+    let text = pick.unwrap_or("0");
+    let meant = match (text.parse(), text.parse()) {
+        (Ok(number), _) => Some(Pick::Nth(number)),
+        (_, Ok(endpoint)) => Some(Pick::Endpoint(endpoint)),
+        _ => None,
     };
-    let pick = match pick {
-        None => Pick::Nth(0),
-        Some(text) => match (text.parse(), text.parse()) {
-            (Ok(number), _) => Pick::Nth(number),
-            (_, Ok(endpoint)) => Pick::Endpoint(endpoint),
-            _ => return Err(wrong(text)),
-        },
-    };
-    walk.pick(pick).ok_or_else(|| wrong(&format!("{pick:?}")))
+    meant.and_then(|pick| walk.pick(pick)).ok_or_else(|| {
+        let last = walk.paths.len().saturating_sub(1);
+        Failure::Usage(format!(
+            "--pick {text}: there is no such way; give a number from 0 to {last}, or an endpoint"
+        ))
+    })
 }
