@@ -14,6 +14,8 @@ pub mod iptables;
 pub mod ipvs;
 pub mod nftables;
 pub mod node;
+pub mod operation;
 
 pub use host::host;
 pub use node::{SyncError, node_state};
+pub use operation::{Operation, print_operations};

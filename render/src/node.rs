@@ -26,7 +26,7 @@ pub fn node_state(views: &[NodeView], mode: Mode) -> (NodeState, Vec<SyncError>)
     let mut errors = Vec::new();
     for view in views {
         match mode {
-            Mode::Iptables => install_iptables(view, &mut state),
+            Mode::Iptables => iptables::plan(view).install(&mut state),
             Mode::Ipvs => ipvs::plan(view).install(&mut state),
             Mode::Nftables => {
                 if let Err(source) = nftables::plan(view).install(&mut state) {
@@ -36,12 +36,4 @@ pub fn node_state(views: &[NodeView], mode: Mode) -> (NodeState, Vec<SyncError>)
         }
     }
     (state, errors)
-}
-
-fn install_iptables(view: &NodeView, state: &mut NodeState) {
-    if view.localhost_node_ports {
-        state.host.sysctls.insert("net.ipv4.conf.all.route_localnet".into(), "1".into());
-    }
-    let family = iptables::ruleset_family(view.family);
-    *state.iptables.family_mut(family) = iptables::plan(view).into_ruleset();
 }

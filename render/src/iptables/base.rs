@@ -14,10 +14,23 @@ use super::matches::{counted, destination_is_local, marked, not_marked, not_stat
 
 /// The counter of packets that are dropped since connection tracking cannot place them.
 const INVALID_COUNTER: &str = "ct_state_invalid_dropped_pkts";
+/// The counter of connections to node ports on loopback addresses.
+pub(super) const LOCALHOST_COUNTER: &str = "localhost_nps_accepted_pkts";
 
 const FORWARDING: &str = "kubernetes forwarding rules";
 const NODE_PORTS: &str =
     "kubernetes service nodeports; NOTE: this must be the last rule in this chain";
+
+/// Returns the sysctls that are set at the start.
+pub(super) fn sysctls(view: &NodeView) -> Vec<(&'static str, &'static str)> {
+    let route_localnet = ("net.ipv4.conf.all.route_localnet", "1");
+    view.localhost_node_ports.then_some(route_localnet).into_iter().collect()
+}
+
+/// Returns the nfacct objects that the rules count in.
+pub(super) fn counters(view: &NodeView) -> &'static [&'static str] {
+    if view.nfacct { &[INVALID_COUNTER, LOCALHOST_COUNTER] } else { &[] }
+}
 
 /// Returns what is written before the `ServicePort`s.
 pub(super) fn before(view: &NodeView) -> Part {

@@ -7,14 +7,11 @@ use kps_flow::Family;
 use kps_ruleset::Name;
 use kps_ruleset::iptables::{Negatable, Network, Rule, RuleWriter, Target};
 
-use super::base::loopback;
+use super::base::{LOCALHOST_COUNTER, loopback};
 use super::detector::if_not_local;
 use super::lines::{Lines, Part};
 use super::matches::{counted, destination_is_local, destination_port, port_unreachable};
 use super::port::Port;
-
-/// The counter of connections to node ports on loopback addresses.
-const LOCALHOST_COUNTER: &str = "localhost_nps_accepted_pkts";
 
 const TCP: kps_ruleset::Protocol = kps_ruleset::Protocol::TCP;
 

@@ -1,10 +1,10 @@
 //! The jumps from built-in chains to kube-proxy's own.
 
 use kps_ruleset::Name;
-use kps_ruleset::iptables::transaction::Command;
-use kps_ruleset::iptables::{CtStates, Rule, Ruleset, Target};
+use kps_ruleset::iptables::{CtStates, Family, Rule, Ruleset, Target};
 
 use super::matches::states;
+use crate::Operation;
 
 /// A jump from a built-in chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,25 @@ impl Jump {
         Jump { table: "filter", from, to, comment, only_new: true }
     }
 
-    fn insert(&self) -> Command {
-        Command::Insert { chain: self.from.into(), number: 1, rule: self.rule() }
+    /// Returns the steps that make the chains and put the jumps on top of the built-in chains, one
+    /// after the other: so later ones end up above earlier ones.
+    pub(crate) fn operations(jumps: &[Jump], family: Family) -> Vec<Operation> {
+        let mut made = Vec::new();
+        let mut operations = Vec::new();
+        for jump in jumps {
+            if !made.contains(&(jump.table, jump.to)) {
+                made.push((jump.table, jump.to));
+                let chain = jump.to.into();
+                operations.push(Operation::Chain { family, table: jump.table, chain });
+            }
+            operations.push(jump.insert(family));
+        }
+        operations
+    }
+
+    fn insert(&self, family: Family) -> Operation {
+        let chain = self.from.into();
+        Operation::Insert { family, table: self.table, chain, rule: self.rule() }
     }
 
     fn rule(&self) -> Rule {
@@ -55,17 +72,6 @@ impl Jump {
         }
         rule.target(Target::Jump(self.to.into()))
     }
-}
-
-/// Returns the commands that make the chains and put the jumps on top of the built-in chains, one
-/// after the other: so later ones end up above earlier ones.
-pub(crate) fn commands(jumps: &[Jump]) -> impl Iterator<Item = (&'static str, Command)> {
-    jumps.iter().enumerate().flat_map(|(index, jump)| {
-        let same = |other: &Jump| (other.table, other.to) == (jump.table, jump.to);
-        let make = !jumps[..index].iter().any(same);
-        let new = make.then(|| (jump.table, Command::New(jump.to.into())));
-        new.into_iter().chain([(jump.table, jump.insert())])
-    })
 }
 
 /// Puts the chains and jumps into the tables.

@@ -79,8 +79,13 @@ impl Lines {
     }
 }
 
+/// Returns the text for `iptables-restore`, as data, in the order of the tables given.
+pub(crate) fn restore(tables: [(&str, Vec<Lines>); 2]) -> Vec<Transaction> {
+    tables.into_iter().map(|(table, lines)| transaction(table, lines)).collect()
+}
+
 /// Returns one transaction of lines: all chains before all rules, since a rule may name any chain.
-pub(crate) fn transaction(table: &str, lines: Vec<Lines>) -> Transaction {
+fn transaction(table: &str, lines: Vec<Lines>) -> Transaction {
     let chains = lines.iter().flat_map(|lines| &lines.chains);
     let mut commands: Vec<Command> = chains.map(|chain| declare(*chain)).collect();
     commands.reserve_exact(lines.iter().map(Lines::rule_count).sum());

@@ -31,7 +31,7 @@ pub(crate) use base::{forwarding, loopback, masquerading};
 pub(crate) use detector::if_not_local;
 pub use jumps::Jump;
 pub(crate) use jumps::install as install_jumps;
-pub(crate) use lines::transaction;
+pub(crate) use lines::restore;
 pub use lines::{Lines, Part, Run};
 pub(crate) use matches::{
     destination_is_local, port_unreachable, protocol, source_is_not_local, states,
@@ -47,6 +47,8 @@ pub fn plan(view: &NodeView) -> Plan {
     let comments = !is_large(view);
     Plan {
         family: view.family,
+        sysctls: base::sysctls(view),
+        counters: base::counters(view),
         jumps: &base::JUMPS,
         before: base::before(view),
         fragments: view.ports.par_iter().map(|port| port::fragment(view, port, comments)).collect(),

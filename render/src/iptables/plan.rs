@@ -2,19 +2,29 @@
 
 use kps_flow::Family;
 use kps_model::PortKey;
-use kps_ruleset::Name;
 use kps_ruleset::iptables::compare::FreeOrder;
 use kps_ruleset::iptables::transaction::Transaction;
 use kps_ruleset::iptables::{self, Chain, Ruleset, Table};
+use kps_ruleset::{Name, NodeState};
 
 use super::jumps::{self, Jump};
-use super::lines::{Part, transaction};
+use super::lines::{Part, restore};
+use crate::Operation;
+
+/// A chain that nothing uses: when it vanishes, somebody has flushed the tables.
+const CANARY: &str = "KUBE-PROXY-CANARY";
+/// The tables with a canary, in the order in which the tool lists them.
+const TABLES: [&str; 3] = ["mangle", "filter", "nat"];
 
 /// What one proxier writes in a full sync.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The family.
     pub family: Family,
+    /// The sysctls that are set at the start.
+    pub sysctls: Vec<(&'static str, &'static str)>,
+    /// The nfacct objects that are made first.
+    pub counters: &'static [&'static str],
     /// The jumps that are made first, one by one, with the chains that they lead to. Each is put on
     /// top of its built-in chain, so later ones end up above earlier ones.
     pub jumps: &'static [Jump],
@@ -39,14 +49,37 @@ pub struct Fragment {
 impl Plan {
     /// Returns the text for `iptables-restore --noflush`, as data: `filter`, then `nat`.
     #[must_use]
-    pub fn into_restore(self) -> [Transaction; 2] {
+    pub fn into_restore(self) -> Vec<Transaction> {
         let mut filter = Vec::new();
         let mut nat = Vec::new();
         for part in self.into_parts() {
             filter.push(part.filter);
             nat.push(part.nat);
         }
-        [transaction("filter", filter), transaction("nat", nat)]
+        restore([("filter", filter), ("nat", nat)])
+    }
+
+    /// Returns the steps from a node that has nothing of this proxier.
+    #[must_use]
+    pub fn into_operations(self) -> Vec<Operation> {
+        let family = ruleset_family(self.family);
+        let canary = |table| Operation::Chain { family, table, chain: CANARY.into() };
+        let sysctls = self.sysctls.iter().map(|(name, value)| Operation::Sysctl { name, value });
+        let mut operations: Vec<Operation> = sysctls.collect();
+        operations.extend(TABLES.map(canary));
+        operations.extend(Jump::operations(self.jumps, family));
+        operations.extend(self.counters.iter().copied().map(Operation::Counter));
+        operations.push(Operation::Restore { family, transactions: self.into_restore() });
+        operations
+    }
+
+    /// Adds what the proxier makes on a node that has nothing of it.
+    pub fn install(self, state: &mut NodeState) {
+        for (name, value) in &self.sysctls {
+            state.host.sysctls.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let family = ruleset_family(self.family);
+        *state.iptables.family_mut(family) = self.into_ruleset();
     }
 
     /// Returns the rule set that a node without any rules has afterwards.
@@ -95,13 +128,12 @@ impl Plan {
     }
 }
 
-/// Returns the tables that the tool lists, in its order, each with kube-proxy's canary: a chain that
-/// nothing uses, so that somebody who flushes the tables is noticed.
+/// Returns the tables, each with the canary.
 fn tables(family: Family) -> Ruleset {
     let mut ruleset = Ruleset::new(ruleset_family(family));
-    for name in ["mangle", "filter", "nat"] {
+    for name in TABLES {
         let mut table = Table::builtin(name);
-        table.chains.insert("KUBE-PROXY-CANARY".into(), Chain::default());
+        table.chains.insert(CANARY.into(), Chain::default());
         ruleset.tables.insert(name.into(), table);
     }
     ruleset

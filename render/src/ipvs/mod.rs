@@ -6,6 +6,7 @@
 //! `ServicePort`; the rules are common to all.
 
 mod frontends;
+mod operations;
 mod plan;
 mod rules;
 mod servers;

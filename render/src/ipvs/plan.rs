@@ -1,6 +1,7 @@
 //! What is written in a sync, as data.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use ipnet::IpNet;
 use kps_flow::Family;
@@ -101,6 +102,16 @@ impl Plan {
             }
             ServiceId::Mark { .. } => false,
         }
+    }
+}
+
+impl Fragment {
+    /// Returns the addresses that are put on the device.
+    pub fn bound_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.entries.iter().filter_map(|(kind, element)| match (kind, element) {
+            (SetKind::IpvsIps, Element::Ip(address)) => Some(*address),
+            _ => None,
+        })
     }
 }
 

@@ -161,3 +161,34 @@ pub fn endpoint(address: &str, is_local: bool) -> Endpoint {
 pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
+
+/// An IPv6 load balancer with policy Local, source ranges, affinity, a node port and an endpoint on
+/// the node and one elsewhere.
+pub fn ipv6_service() -> NodeView {
+    let service = service(1)
+        .with(|port| {
+            port.cluster_ip = ip("fd00:10:96::1");
+            port.node_port = Some(3001);
+            port.external_local = true;
+            port.load_balancer_vips = vec![ip("2001:db8:2::1")];
+            port.source_ranges = vec!["2001:db8:3::/64".parse().unwrap()];
+            port.affinity = Some(60);
+        })
+        .endpoint("[fd00:10:180::1]:80", true)
+        .endpoint("[fd00:10:180::2]:80", false);
+    NodeView {
+        family: Family::V6,
+        node_ip: ip("2001:db8:1::a"),
+        interface_addresses: ["::1", "2001:db8:1::a"].map(ip).into(),
+        detector: Some(Detector::Cidr("fd00:10::/32".parse().unwrap())),
+        node_ports: NodePortAddresses {
+            cidrs: vec!["::/0".parse().unwrap()],
+            match_all: true,
+            contains_ipv4_loopback: false,
+            contains_explicit_loopback: false,
+        },
+        localhost_node_ports: false,
+        ports: vec![service.0],
+        ..node_without_services()
+    }
+}

@@ -1,0 +1,103 @@
+//! The real tools take what is rendered. Skipped where they, or the right to make a namespace, are
+//! missing; never in CI.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod worlds;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use kps_model::NodeView;
+use kps_render::Operation::{Chain, Insert, Ipset, Restore};
+use kps_render::iptables::ruleset_family;
+use kps_render::{iptables, ipvs, print_operations};
+use kps_ruleset::iptables::{Family, Match, Rule, compare, parse_ruleset};
+use kps_ruleset::{NodeState, ipset};
+
+/// Runs a shell script in a network namespace of its own; `None` if that cannot be done here.
+fn in_namespace(script: &str) -> Option<(bool, String)> {
+    let mut child = Command::new("unshare")
+        .args(["-n", "sh", "-e"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    child.stdin.take()?.write_all(script.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    Some((output.status.success(), text))
+}
+
+/// Tells whether a probe works. If not, says so, and in CI fails.
+fn usable(probe: &str) -> bool {
+    let works = in_namespace(probe).is_some_and(|(done, _)| done);
+    if !works {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "`{probe}` does not work");
+        eprintln!("skipped: `{probe}` does not work here");
+    }
+    works
+}
+
+fn tool(family: Family) -> &'static str {
+    match family {
+        Family::Ipv4 => "iptables",
+        Family::Ipv6 => "ip6tables",
+    }
+}
+
+/// The namespace has no nfacct objects.
+fn views() -> [NodeView; 2] {
+    [worlds::six_services(), worlds::ipv6_service()].map(|view| NodeView { nfacct: false, ..view })
+}
+
+#[test]
+fn iptables_has_afterwards_what_is_rendered() {
+    for view in views() {
+        let family = ruleset_family(view.family);
+        let tool = tool(family);
+        if !usable(&format!("{tool}-nft -A INPUT -m recent --name a --rcheck -j DROP")) {
+            continue;
+        }
+        let plan = iptables::plan(&view);
+        let expected = plan.clone().into_ruleset();
+        let steps = print_operations(&plan.into_operations());
+        let (done, saved) = in_namespace(&format!("{steps}{tool}-save 2>/dev/null")).unwrap();
+        assert!(done, "{saved}");
+        assert_eq!(compare(&expected, &parse_ruleset(&saved, family).value, &[]), []);
+    }
+}
+
+/// Kernels without IPVS and dummy devices take all but the virtual servers, the matches on them and
+/// the addresses.
+#[test]
+fn ipset_and_iptables_have_afterwards_what_ipvs_mode_renders() {
+    let needs_ipvs = |rule: &Rule| rule.matches.iter().any(|m| matches!(m, Match::Ipvs(_)));
+    for view in views() {
+        let family = ruleset_family(view.family);
+        let tool = tool(family);
+        if !usable(&format!(
+            "ipset create a hash:ip; {tool} -A INPUT -m physdev ! --physdev-is-in -j DROP"
+        )) {
+            continue;
+        }
+        let mut plan = ipvs::plan(&view);
+        for run in &mut plan.rules.filter.runs {
+            run.rules.retain(|rule| !needs_ipvs(rule));
+        }
+        let mut expected = NodeState::default();
+        plan.clone().install(&mut expected);
+        let mut steps = plan.into_operations();
+        steps.retain(|step| {
+            matches!(step, Chain { .. } | Insert { .. } | Restore { .. } | Ipset(_))
+        });
+        let steps = print_operations(&steps);
+        let (done, saved) = in_namespace(&format!("{steps}{tool}-save 2>/dev/null")).unwrap();
+        assert!(done, "{saved}");
+        let ruleset = expected.iptables.family(family);
+        assert_eq!(compare(ruleset, &parse_ruleset(&saved, family).value, &[]), []);
+        let (_, saved) = in_namespace(&format!("{steps}ipset save")).unwrap();
+        assert_eq!(ipset::compare(&expected.ipset, &ipset::parse_sets(&saved).value), []);
+    }
+}
