@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use kps_model::{Mode, NodeView};
-use kps_render::{iptables, nftables};
+use kps_render::{iptables, ipvs, nftables, print_operations};
 use kps_ruleset::iptables::print_restore;
 use kps_ruleset::nftables::{print_json, print_ruleset, print_script};
 use kps_ruleset::{NodeState, host};
@@ -89,6 +89,6 @@ fn script(mode: Mode, view: &NodeView) -> Result<String, Failure> {
             let family = iptables::ruleset_family(view.family);
             Ok(print_restore(&iptables::plan(view).into_restore(), family))
         }
-        Mode::Ipvs => Err(Failure::Usage("mode ipvs has no single script; use --out".to_owned())),
+        Mode::Ipvs => Ok(print_operations(&ipvs::plan(view).into_operations())),
     }
 }
