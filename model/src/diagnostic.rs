@@ -113,10 +113,12 @@ impl Diagnostic {
         }
     }
 
-    /// A finding about an object of an API that kube-proxy no longer reads, if it is one.
+    /// A finding about an object that is none, or of an API that kube-proxy no longer reads.
+    /// Other kinds are passed over in silence.
     pub(crate) fn outdated(place: Place, head: &Head) -> Option<Diagnostic> {
-        let group = head.api_version.as_deref()?;
-        let message = match (group, head.kind.as_deref()?) {
+        let group = head.api_version.as_deref().unwrap_or_default();
+        let message = match (group, head.kind.as_deref().unwrap_or_default()) {
+            (_, "") => "left out: it has no kind, so it is no Kubernetes object",
             ("discovery.k8s.io/v1beta1", "EndpointSlice") => {
                 "left out: kube-proxy reads discovery.k8s.io/v1; export it again"
             }

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 
+use super::check::check;
 use super::object::Object;
 use super::{Outcome, Reading};
 use crate::diagnostic::{Place, Severity, object_name};
@@ -54,6 +55,13 @@ impl Gathered {
     fn keep(&mut self, object: Object, place: Place) {
         let name = object.name();
         let printed = object_name(object.kind(), &name.0, &name.1);
+        self.diagnostics.extend(check(&object).into_iter().map(|oddity| Diagnostic {
+            severity: oddity.severity,
+            place: place.clone(),
+            object: Some(printed.clone()),
+            field: Some(oddity.field),
+            message: oddity.message,
+        }));
         let replaced = match object {
             Object::Service(object) => self.services.insert(name, *object).is_some(),
             Object::Slice(object) => self.slices.insert(name, *object).is_some(),

@@ -33,7 +33,9 @@ pub fn pieces(text: &str) -> (Vec<Piece<'_>>, Option<serde_json::Error>) {
 
 fn cut<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
     if let Ok(array) = serde_json::from_str::<Vec<&RawValue>>(text) {
-        array.into_iter().for_each(|item| cut(item.get(), pieces));
+        for item in array {
+            cut(item.get(), pieces);
+        }
         return;
     }
     match serde_json::from_str::<Envelope<'_>>(text) {
@@ -51,4 +53,10 @@ pub fn line_of(text: &str, piece: &str) -> usize {
     let offset = (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let before = text.as_bytes().get(..offset).unwrap_or_default();
     1 + memchr::memchr_iter(b'\n', before).count()
+}
+
+/// Returns what an error says, without the library's own account of where.
+pub fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }

@@ -4,6 +4,7 @@
 //! all cores, and the objects are gathered in order. Whatever cannot be read becomes a
 //! [`Diagnostic`] with file, line, object and field; the rest goes on.
 
+mod check;
 mod gather;
 mod json;
 pub(crate) mod object;
@@ -90,7 +91,11 @@ fn read_json(input: &Input, text: &str, gathered: &mut Gathered) {
         .collect();
     gathered.add(&input.name, outcomes);
     if let Some(error) = error {
-        gathered.note(Diagnostic::unreadable(&input.name, Some(error.line()), &error.to_string()));
+        gathered.note(Diagnostic::unreadable(
+            &input.name,
+            Some(error.line()),
+            &json::without_place(&error),
+        ));
     }
 }
 
@@ -119,8 +124,8 @@ fn whole_list(piece: &yaml::Piece<'_>) -> Option<Vec<Outcome>> {
 }
 
 fn outcome<F: Format>(text: &str, line: usize, list: Option<&str>) -> Outcome {
-    let mut head: Head = match F::typed(text) {
-        Ok(head) => head,
+    let mut head: Head = match F::typed::<Option<Head>>(text) {
+        Ok(head) => head.unwrap_or_default(),
         Err(failure) => {
             return Outcome { line, head: Head::default(), object: Some(Err(failure)) };
         }

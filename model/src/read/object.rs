@@ -110,6 +110,7 @@ fn without_place(message: &str) -> String {
 
 impl Object {
     /// Reads a text as the kind that its head names; `None` if kube-proxy does not look at it.
+    #[must_use]
     pub fn read<F: Format>(head: &Head, text: &str) -> Option<Result<Object, Failure>> {
         let group = head.api_version.as_deref().unwrap_or_default();
         Some(match (group, head.kind.as_deref()?) {

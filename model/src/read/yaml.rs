@@ -66,49 +66,47 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Cuts a document at the items of its top-level `items:`; `None` if that is not surely right.
 fn items(document: &str, first_line: usize) -> Option<Vec<Piece<'_>>> {
-    let list = list_kind(document)?;
-    if !is_plain(document) {
-        return None;
-    }
-    let mut starts = Vec::new();
-    let mut end = None;
-    let mut indent = None;
-    for (number, (offset, line)) in lines(document).enumerate() {
-        match (indent, line) {
-            _ if end.is_some() || is_blank(line) => {}
-            (None, "items:") => indent = Some(None),
-            (None, _) => {}
-            (Some(None), _) => {
-                indent = Some(Some(dash_indent(line)?));
-                starts.push((offset, number));
+    let kind = list_kind(document)?;
+    let list = (kind != "List").then_some(kind);
+    let cut = if is_plain(document) { Cut::of(document)? } else { return None };
+    let ends = cut.starts.iter().skip(1).map(|(offset, _)| *offset).chain([cut.end]);
+    let piece = |((start, number), end): (&(usize, usize), usize)| Piece {
+        text: without_dash(&document[*start..end], cut.dash).into(),
+        line: first_line + number,
+        list,
+    };
+    Some(cut.starts.iter().zip(ends).map(piece).collect())
+}
+
+/// Where the items of a list are.
+struct Cut {
+    /// The indentation of their dashes.
+    dash: usize,
+    /// The offset and the line, counted from 0, of each.
+    starts: Vec<(usize, usize)>,
+    /// Where the last one ends.
+    end: usize,
+}
+
+impl Cut {
+    fn of(document: &str) -> Option<Cut> {
+        let mut lines = lines(document).enumerate().filter(|(_, (_, line))| !is_blank(line));
+        lines.find(|(_, (_, line))| *line == "items:")?;
+        let (number, (offset, line)) = lines.next()?;
+        let dash = dash_indent(line)?;
+        let mut cut = Cut { dash, starts: vec![(offset, number)], end: document.len() };
+        for (number, (offset, line)) in lines {
+            if dash_indent(line) == Some(dash) {
+                cut.starts.push((offset, number));
+            } else if indentation(line) == 0 {
+                cut.end = offset;
+                break;
+            } else if indentation(line) <= dash {
+                return None;
             }
-            (Some(Some(dash)), _) if dash_indent(line) == Some(dash) => {
-                starts.push((offset, number))
-            }
-            (Some(Some(dash)), _) if indentation(line) <= dash => {
-                if indentation(line) > 0 {
-                    return None;
-                }
-                end = Some(offset);
-            }
-            _ => {}
         }
+        Some(cut)
     }
-    let dash = indent??;
-    let end = end.unwrap_or(document.len());
-    let ends = starts.iter().skip(1).map(|(offset, _)| *offset).chain([end]);
-    let list = (list != "List").then_some(list);
-    Some(
-        starts
-            .iter()
-            .zip(ends)
-            .map(|((start, number), end)| Piece {
-                text: without_dash(&document[*start..end], dash).into(),
-                line: first_line + number,
-                list,
-            })
-            .collect(),
-    )
 }
 
 /// Returns the kind of a list document, if it has one at the top level.
