@@ -193,26 +193,25 @@ impl VirtualService {
         persistence: ipvs::Persistence,
     ) -> Option<(ServerId, Option<EntryId>)> {
         let key = Key::Template(masked(connection.source.ip(), persistence.netmask));
-        let template = self.table.find(key).filter(|template| self.is_valid(*template));
-        if let Some(entry) = template.and_then(|template| self.table.entry(template)) {
-            return Some((entry.server, template));
+        if let Some(template) = self.table.find(key) {
+            if let Some(server) = self.returns_to(template) {
+                return Some((server, Some(template)));
+            }
+            self.table.hide(template);
         }
         let server = self.scheduler.schedule(&self.servers, &connection)?;
-        if let Some(invalid) = self.table.find(key) {
-            self.table.hide(invalid);
-        }
         let template = self.table.insert(key, server, false);
         self.table.set_timeout(template, Duration::from_secs(persistence.timeout.into()));
         self.servers.server_mut(server)?.note_overload();
         Some((server, Some(template)))
     }
 
-    /// Tells whether clients still return to a template's server (`ip_vs_check_template`).
-    fn is_valid(&self, template: EntryId) -> bool {
-        let server = self.table.entry(template).and_then(|entry| self.servers.server(entry.server));
-        server.is_some_and(|server| {
-            server.available && !(self.settings.expire_quiescent_template && server.weight == 0)
-        })
+    /// Returns a template's server, if clients still return to it (`ip_vs_check_template`).
+    fn returns_to(&self, template: EntryId) -> Option<ServerId> {
+        let id = self.table.entry(template)?.server;
+        let server = self.servers.server(id)?;
+        let quiescent = self.settings.expire_quiescent_template && server.weight == 0;
+        (server.available && !quiescent).then_some(id)
     }
 
     /// Makes the entry of a new connection.

@@ -72,6 +72,14 @@ fn wrr_spreads_a_weight_over_its_cycle() {
 }
 
 #[test]
+fn wrr_passes_over_great_weights_in_no_time() {
+    let mut service = service("wrr", &[u32::MAX, 1]);
+    let full = RealServer { upper_threshold: 1, ..server(1, u32::MAX) };
+    service.add(&full);
+    assert_eq!(picks(&mut service, 0..3), [2, 1, 2]);
+}
+
+#[test]
 fn lc_ignores_weights_and_wlc_does_not() {
     assert_eq!(picks(&mut service("lc", &[5, 1]), 0..4), [2, 1, 2, 1]);
     assert_eq!(picks(&mut service("wlc", &[2, 1]), 0..4), [2, 1, 1, 2]);

@@ -45,7 +45,7 @@ impl Scheduler for WeightedRoundRobin {
                 self.last = Some(position);
                 return servers.at(position).map(|(id, _)| id);
             }
-            if search.stop.is_some() || !self.next_pass(&mut search) {
+            if search.stop.is_some() || !self.next_pass(servers, &mut search) {
                 return None;
             }
         }
@@ -81,8 +81,9 @@ impl WeightedRoundRobin {
     }
 
     /// Asks for less from now on; tells whether there is anyone left to ask.
-    fn next_pass(&mut self, search: &mut Search) -> bool {
+    fn next_pass(&mut self, servers: &RealServers, search: &mut Search) -> bool {
         self.required -= self.step;
+        self.skip_useless_passes(servers);
         if self.required <= 0 {
             self.required = self.greatest;
             if search.last_pass || search.start.is_none() {
@@ -95,5 +96,15 @@ impl WeightedRoundRobin {
             search.stop = search.start;
         }
         true
+    }
+
+    /// Leaves out passes that ask for more than any server has, but not the last one. The kernel
+    /// goes through them, to the same end.
+    fn skip_useless_passes(&mut self, servers: &RealServers) {
+        let fit = servers.iter().filter(|(_, server)| !server.overloaded);
+        let heaviest = fit.map(|(_, server)| i64::from(server.weight)).max().unwrap_or(0).max(1);
+        // INVARIANT: what passes ask for is 1 more than a multiple of the step, so this stops at 1.
+        let useless = (self.required - heaviest).max(0);
+        self.required -= (useless + self.step - 1) / self.step * self.step;
     }
 }
