@@ -33,8 +33,12 @@ pub fn host(views: &[NodeView]) -> Host {
     for name in ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"] {
         host.sysctls.insert(name.to_owned(), "1".to_owned());
     }
-    for name in ["net.ipv4.conf.all.rp_filter", "net.netfilter.nf_conntrack_tcp_be_liberal"] {
-        host.sysctls.insert(name.to_owned(), "0".to_owned());
+    let liberal = if views.iter().any(|view| view.tcp_be_liberal) { "1" } else { "0" };
+    for (name, value) in [
+        ("net.ipv4.conf.all.rp_filter", "0"),
+        ("net.netfilter.nf_conntrack_tcp_be_liberal", liberal),
+    ] {
+        host.sysctls.insert(name.to_owned(), value.to_owned());
     }
     host
 }

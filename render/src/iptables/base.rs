@@ -68,7 +68,8 @@ pub(super) fn after(view: &NodeView) -> Part {
     part
 }
 
-/// Writes the rules that masquerade marked packets, and the one that marks.
+/// Writes the rules that masquerade marked packets, and the one that marks. Releases before 1.37
+/// leave out `--random-fully` if the tool does not know it, as none older than 1.6.2 does.
 pub(crate) fn masquerading(view: &NodeView, nat: &mut Lines) {
     let mark = |change| Rule::write().target(Target::Mark(change));
     let masquerade = Nat { random_fully: true, ..Nat::default() };
