@@ -10,7 +10,7 @@
 //!
 //! Data passes like this: a packet comes to [`service`], which looks for its connection in
 //! [`table`]; [`state`] says what the packet does to it. A new connection asks a [`scheduler`] for
-//! one of the [`server`]s. [`reach`] answers without any state: who could be chosen at all.
+//! one of the [`server`]s. [`mod@reach`] answers without any state: who could be chosen at all.
 //!
 //! ```
 //! use std::net::SocketAddr;
