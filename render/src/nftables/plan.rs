@@ -114,7 +114,7 @@ impl Transaction {
         }
         let table = self.table;
         self.commands.extend(fragment.contents.into_iter().map(|content| match content {
-            Content::AffinitySet(name, set) => Command::AddSet { table, name, set: *set },
+            Content::AffinitySet(name, set) => Command::AddSet { table, name, set },
             Content::Rule(chain, rule) => Command::AddRule { table, chain, rule },
         }));
     }

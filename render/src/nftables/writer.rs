@@ -57,7 +57,7 @@ impl Writer {
     pub fn add_base_chain(&mut self, name: Name, kind: ChainKind, hook: Hook, priority: i32) {
         let policy = Policy::Accept;
         let base = BaseChain { kind, hook, priority, policy, devices: Vec::new() };
-        self.push_chain(name, Chain { base: Some(base), ..Chain::default() });
+        self.push_chain(name, Chain { base: Some(Box::new(base)), ..Chain::default() });
     }
 
     /// Empties a chain.
@@ -98,7 +98,7 @@ impl Writer {
 
     /// Adds a set.
     pub fn add_set(&mut self, name: Name, set: Set) {
-        self.commands.push(Command::AddSet { table: self.table, name, set });
+        self.commands.push(Command::AddSet { table: self.table, name, set: Box::new(set) });
     }
 
     /// Empties a set.

@@ -53,7 +53,7 @@ fn comment() -> impl Strategy<Value = Option<Name>> {
 /// The first chain is a base chain.
 fn chain(family: TableFamily, at: usize) -> impl Strategy<Value = Chain> {
     (vec(rule(family, at), 0..6), base_chain()).prop_map(move |(rules, base)| Chain {
-        base: (at == 0).then_some(base),
+        base: (at == 0).then(|| Box::new(base)),
         rules,
         ..Chain::default()
     })

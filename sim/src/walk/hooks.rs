@@ -133,7 +133,7 @@ fn base_chains(ruleset: &nft::Ruleset, family: Family) -> Vec<(u32, &nft::BaseCh
         let dormant = table.flags.iter().any(|flag| flag.as_str() == "dormant");
         for chain in table.chains.values() {
             if let Some(base) =
-                chain.base.as_ref().filter(|_| !dormant && sees(table.family, family))
+                chain.base.as_deref().filter(|_| !dormant && sees(table.family, family))
             {
                 found.push((table.handle.unwrap_or(0), number, base));
             }

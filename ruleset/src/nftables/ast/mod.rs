@@ -99,7 +99,7 @@ pub struct Chain {
     /// Its comment.
     pub comment: Option<Name>,
     /// Where it is hooked in, if it is a base chain.
-    pub base: Option<BaseChain>,
+    pub base: Option<Box<BaseChain>>,
     /// Its rules, in order.
     pub rules: Vec<Rule>,
     /// Its handle.

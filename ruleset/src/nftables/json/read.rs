@@ -163,7 +163,7 @@ fn chain(body: &Json, ruleset: &mut Ruleset) -> Result<()> {
     let read: model::Chain = typed(body)?;
     let chain = Chain {
         comment: read.comment.as_deref().map(Into::into),
-        base: base_chain(&read)?,
+        base: base_chain(&read)?.map(Box::new),
         rules: Vec::new(),
         handle: read.handle,
     };

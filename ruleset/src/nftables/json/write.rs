@@ -96,7 +96,7 @@ fn types(types: &[DataType]) -> Json {
 }
 
 fn chain(table: TableId, name: Name, chain: &Chain) -> model::Chain {
-    let base = chain.base.as_ref();
+    let base = chain.base.as_deref();
     model::Chain {
         family: table.family.as_str().to_owned(),
         table: table.name.to_string(),

@@ -128,7 +128,8 @@ impl Parser<'_> {
             "counter" => self.add_counter(table, name)?,
             _ => {
                 self.expect_punct(b'{', "`{`")?;
-                Command::AddSet { table, name, set: self.set_body(object == "map") }
+                let set = Box::new(self.set_body(object == "map"));
+                Command::AddSet { table, name, set }
             }
         }))
     }

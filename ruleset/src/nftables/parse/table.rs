@@ -125,7 +125,9 @@ impl<'a> Parser<'a> {
     /// Reads a property of a chain, if one stands here.
     fn chain_property(&mut self, chain: &mut Chain, family: TableFamily) -> bool {
         let read = match self.token {
-            Token::Word("type") => self.base_chain(family).map(|base| chain.base = Some(base)),
+            Token::Word("type") => {
+                self.base_chain(family).map(|base| chain.base = Some(Box::new(base)))
+            }
             Token::Word("policy") => self.policy(chain),
             Token::Word("comment") => self.chain_comment(chain),
             _ => return false,

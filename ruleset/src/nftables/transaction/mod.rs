@@ -84,7 +84,7 @@ pub enum Command {
         /// Its name.
         name: Name,
         /// The set.
-        set: Set,
+        set: Box<Set>,
     },
     /// `flush set` or `flush map`.
     FlushSet {
@@ -177,7 +177,10 @@ impl Table {
             commands.push(Command::AddChain { table, name, chain });
         }
         let sets = self.sets.into_iter();
-        commands.extend(sets.map(|(name, set)| Command::AddSet { table, name, set }));
+        commands.extend(sets.map(|(name, set)| {
+            let set = Box::new(set);
+            Command::AddSet { table, name, set }
+        }));
         commands.extend(self.other.into_iter().map(Command::Unsupported));
         commands.extend(rules);
         commands
