@@ -1,15 +1,16 @@
-//! What holds for the rules of any Services, in the modes whose rules are kept in fragments.
+//! What holds for the rules of any Services.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod worlds;
 
 use std::collections::BTreeMap;
 
-use kps_model::{NodeView, PortView};
-use kps_render::{Operation, iptables, ipvs};
+use kps_model::{KubeVersion, NodeView, PortView};
+use kps_render::{Operation, iptables, ipvs, nftables};
 use kps_ruleset::iptables::{
     Command, Family, Flush, Ruleset, Transaction, apply, compare, print_rule,
 };
+use kps_ruleset::nftables as language;
 use kps_ruleset::{NodeState, ipset};
 use proptest::prelude::*;
 
@@ -51,6 +52,26 @@ prop_compose! {
             ports: vec![ports.0, ports.1, ports.2],
             ..worlds::node_without_services()
         }
+    }
+}
+
+prop_compose! {
+    /// Views as the nftables mode knows them: of any release, with any way to serve node ports.
+    fn any_nftables_view()(
+        view in any_view(),
+        version in prop::sample::select(&KubeVersion::ALL[..]),
+        primary: bool,
+        loopback: bool,
+        localhost_node_port_gate: bool,
+        detects: bool,
+    ) -> NodeView {
+        let mut view = NodeView { version, localhost_node_port_gate, ..view };
+        if primary {
+            view.node_ports = worlds::primary("192.168.0.2");
+        }
+        view.node_ports.contains_explicit_loopback = loopback;
+        view.detector = view.detector.filter(|_| detects);
+        view
     }
 }
 
@@ -167,5 +188,55 @@ proptest! {
         prop_assert_eq!(ipset::compare(&state.ipset, &stepped.ipset), []);
         prop_assert_eq!(kps_ruleset::ipvs::compare(&state.ipvs, &stepped.ipvs), []);
         prop_assert_eq!(stepped.host.sysctls, state.host.sysctls);
+    }
+
+    #[test]
+    fn a_service_port_of_nftables_changes_no_fragment_of_others(
+        view in any_nftables_view(),
+        index in 0_usize..3,
+    ) {
+        let mut with = nftables::plan(&view);
+        with.fragments.remove(index);
+        prop_assert_eq!(with, nftables::plan(&without(&view, index)));
+    }
+
+    #[test]
+    fn the_script_of_nftables_says_what_the_commands_do(view in any_nftables_view()) {
+        let expected = nftables::plan(&view).into_ruleset().unwrap();
+        let script = language::print_script(&nftables::plan(&view).into_commands());
+        let read = language::parse_script(&script);
+        prop_assert_eq!(&read.errors, &[]);
+        let mut applied = language::Ruleset::default();
+        applied.apply(&read.value).unwrap();
+        prop_assert_eq!(language::compare(&expected, &applied), []);
+    }
+
+    #[test]
+    fn a_restart_of_nftables_changes_nothing(view in any_nftables_view()) {
+        let commands = nftables::plan(&view).into_commands();
+        let mut ruleset = nftables::plan(&view).into_ruleset().unwrap();
+        ruleset.apply(&commands).unwrap();
+        prop_assert_eq!(language::compare(&nftables::plan(&view).into_ruleset().unwrap(), &ruleset), []);
+    }
+
+    #[test]
+    fn the_last_claimant_of_an_nftables_element_has_it(view in any_nftables_view()) {
+        let mut view = view;
+        for port in &mut view.ports {
+            port.port.node_port = Some(3000);
+            port.port.load_balancer_vips = vec![[1, 2, 3, 4].into()];
+        }
+        let plan = nftables::plan(&view);
+        let ruleset = plan.clone().into_ruleset().unwrap();
+        let claims = plan.fragments.iter().flat_map(|fragment| &fragment.claims);
+        let mut last = BTreeMap::new();
+        for claim in claims {
+            if let nftables::Claim::Element(container, element) = claim {
+                last.insert((container.name(), element.key.clone()), element.data.clone());
+            }
+        }
+        for ((set, key), data) in last {
+            prop_assert_eq!(&ruleset.tables[0].sets[&set].elements[&key].data, &data);
+        }
     }
 }

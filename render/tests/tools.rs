@@ -7,11 +7,12 @@ mod worlds;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use kps_model::NodeView;
+use kps_model::{KubeVersion, NodeView};
 use kps_render::Operation::{Chain, Insert, Ipset, Restore};
 use kps_render::iptables::ruleset_family;
-use kps_render::{iptables, ipvs, print_operations};
+use kps_render::{iptables, ipvs, nftables, print_operations};
 use kps_ruleset::iptables::{Family, Match, Rule, compare, parse_ruleset};
+use kps_ruleset::nftables as language;
 use kps_ruleset::{NodeState, ipset};
 
 /// Runs a shell script in a network namespace of its own; `None` if that cannot be done here.
@@ -99,5 +100,30 @@ fn ipset_and_iptables_have_afterwards_what_ipvs_mode_renders() {
         assert_eq!(compare(ruleset, &parse_ruleset(&saved, family).value, &[]), []);
         let (_, saved) = in_namespace(&format!("{steps}ipset save")).unwrap();
         assert_eq!(ipset::compare(&expected.ipset, &ipset::parse_sets(&saved).value), []);
+    }
+}
+
+/// A second time is what a restarted kube-proxy does.
+#[test]
+fn nft_lists_afterwards_what_is_rendered_also_the_second_time() {
+    if !usable("nft list ruleset") {
+        return;
+    }
+    for (view, version) in views().iter().flat_map(|view| KubeVersion::ALL.map(|v| (view, v))) {
+        for localhost_node_port_gate in [false, true] {
+            let view = NodeView { version, localhost_node_port_gate, ..view.clone() };
+            let plan = nftables::plan(&view);
+            let expected = plan.clone().into_ruleset().unwrap();
+            let script = language::print_script(&plan.into_commands());
+            let load = format!("nft -f - <<'END'\n{script}END\n");
+            for times in 1..=2 {
+                let (done, listed) =
+                    in_namespace(&format!("{}nft list ruleset", load.repeat(times))).unwrap();
+                assert!(done, "{version}: {listed}");
+                let listed = language::parse_ruleset(&listed);
+                assert_eq!(listed.errors, []);
+                assert_eq!(language::compare(&expected, &listed.value), [], "{version}");
+            }
+        }
     }
 }

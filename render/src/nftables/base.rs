@@ -72,9 +72,10 @@ fn write_chains(writer: &mut Writer) {
     for (to, only_new, from) in JUMPS {
         writer.ensure_chain(to.into());
         for from in from {
-            match only_new {
-                true => writer.rule(*from, [state_new(), jump(to)]),
-                false => writer.rule(*from, [jump(to)]),
+            if only_new {
+                writer.rule(*from, [state_new(), jump(to)]);
+            } else {
+                writer.rule(*from, [jump(to)]);
             }
         }
     }
@@ -137,9 +138,10 @@ fn write_services(view: &NodeView, layout: Layout, writer: &mut Writer) {
     let to_service = verdict_map(destination(view.family), Container::ServiceIps);
     writer.rule("services", [to_service]);
     let to_port = verdict_map(protocol_and_port(), Container::ServiceNodePorts);
-    match view.node_ports.match_all {
-        true => writer.rule("services", [destination_is_local(), to_node(view), to_port]),
-        false => writer.rule("services", [to_node(view), to_port]),
+    if view.node_ports.match_all {
+        writer.rule("services", [destination_is_local(), to_node(view), to_port]);
+    } else {
+        writer.rule("services", [to_node(view), to_port]);
     }
 }
 
@@ -147,8 +149,9 @@ fn write_services(view: &NodeView, layout: Layout, writer: &mut Writer) {
 /// loopback is left out: a packet from there could not come back from another host.
 fn to_node(view: &NodeView) -> Statement {
     let daddr = daddr(view.family);
-    match view.node_ports.match_all {
-        true => not_equal(daddr, localhost::addresses(view.family)),
-        false => in_set(daddr, NODE_PORT_IPS),
+    if view.node_ports.match_all {
+        not_equal(daddr, localhost::addresses(view.family))
+    } else {
+        in_set(daddr, NODE_PORT_IPS)
     }
 }

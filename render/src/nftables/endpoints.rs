@@ -27,47 +27,47 @@ pub(super) fn names(port: &PortView, base: &str, layout: Layout) -> Vec<Option<E
 }
 
 /// Claims the chains of the endpoints, and their connections to themselves.
-pub(super) fn claim(context: &Port<'_>, fragment: &mut Fragment) {
-    for index in &context.port.reachable {
-        if let Some(names) = context.names_of(*index) {
+pub(super) fn claim(port: &Port<'_>, fragment: &mut Fragment) {
+    for index in &port.seen.reachable {
+        if let Some(names) = port.names_of(*index) {
             fragment.chain(names.chain);
         }
-        let endpoint = &context.port.endpoints[*index];
-        if endpoint.is_local && context.layout.has_hairpin_set() {
-            let connection = Element::new(hairpin_key(context, endpoint.address));
+        let endpoint = &port.seen.endpoints[*index];
+        if endpoint.is_local && port.layout.has_hairpin_set() {
+            let connection = Element::new(hairpin_key(port, endpoint.address));
             fragment.element(Container::HairpinConnections, connection);
         }
     }
 }
 
-fn hairpin_key(context: &Port<'_>, endpoint: SocketAddr) -> Key {
+fn hairpin_key(port: &Port<'_>, endpoint: SocketAddr) -> Key {
     let address = Value::address(endpoint.ip());
-    let protocol = protocol_value(context.port.port.key.protocol);
+    let protocol = protocol_value(port.service.key.protocol);
     Key::Many([address, address, protocol, Value::Port(endpoint.port())].into())
 }
 
 /// Writes the affinity sets, the policy chains, then the endpoints' chains.
-pub(super) fn write(context: &Port<'_>, fragment: &mut Fragment) {
-    write_affinity_sets(context, fragment);
-    if let Some(chain) = context.chains.cluster {
-        write_policy_chain(context, chain, &context.port.cluster, fragment);
+pub(super) fn write(port: &Port<'_>, fragment: &mut Fragment) {
+    write_affinity_sets(port, fragment);
+    if let Some(chain) = port.chains.cluster {
+        write_policy_chain(port, chain, &port.seen.cluster, fragment);
     }
-    if let Some(chain) = context.chains.local {
-        write_policy_chain(context, chain, &context.port.local, fragment);
+    if let Some(chain) = port.chains.local {
+        write_policy_chain(port, chain, &port.seen.local, fragment);
     }
-    for index in &context.port.reachable {
-        if let Some(names) = context.names_of(*index) {
-            let address = context.port.endpoints[*index].address;
-            write_endpoint_chain(context, names, address, fragment);
+    for index in &port.seen.reachable {
+        if let Some(names) = port.names_of(*index) {
+            let address = port.seen.endpoints[*index].address;
+            write_endpoint_chain(port, names, address, fragment);
         }
     }
 }
 
-fn write_affinity_sets(context: &Port<'_>, fragment: &mut Fragment) {
-    let Some(seconds) = context.port.port.affinity else { return };
-    for names in context.names.iter().flatten() {
+fn write_affinity_sets(port: &Port<'_>, fragment: &mut Fragment) {
+    let Some(seconds) = port.service.affinity else { return };
+    for names in port.names.iter().flatten() {
         let set = Set {
-            key: vec![address_type(context.view.family)],
+            key: vec![address_type(port.view.family)],
             flags: SetFlags { dynamic: true, timeout: true, ..SetFlags::default() },
             timeout: Some(u64::from(seconds) * 1000),
             ..Set::default()
@@ -77,27 +77,27 @@ fn write_affinity_sets(context: &Port<'_>, fragment: &mut Fragment) {
 }
 
 /// A client with affinity to an endpoint goes there, the others are spread.
-fn write_policy_chain(context: &Port<'_>, chain: Name, indices: &[usize], fragment: &mut Fragment) {
-    if context.port.port.affinity.is_some() {
-        for names in indices.iter().filter_map(|index| context.names_of(*index)) {
-            let known = in_set(saddr(context.view.family), names.affinity);
+fn write_policy_chain(port: &Port<'_>, chain: Name, indices: &[usize], fragment: &mut Fragment) {
+    if port.service.affinity.is_some() {
+        for names in indices.iter().filter_map(|index| port.names_of(*index)) {
+            let known = in_set(saddr(port.view.family), names.affinity);
             fragment.rule(chain, [known, goto(names.chain)]);
         }
     }
-    context.layout.write_choice(context, chain, indices, fragment);
+    port.layout.write_choice(port, chain, indices, fragment);
 }
 
 fn write_endpoint_chain(
-    context: &Port<'_>,
+    port: &Port<'_>,
     names: EndpointNames,
     address: SocketAddr,
     fragment: &mut Fragment,
 ) {
-    context.layout.write_hairpin_mark(context, names, address.ip(), fragment);
-    if context.port.port.affinity.is_some() {
-        let remember = remember_client(names.affinity, context.view.family);
+    port.layout.write_hairpin_mark(port, names, address.ip(), fragment);
+    if port.service.affinity.is_some() {
+        let remember = remember_client(names.affinity, port.view.family);
         fragment.rule(names.chain, [remember]);
     }
-    let protocol = protocol(context.port.port.key.protocol);
+    let protocol = protocol(port.service.key.protocol);
     fragment.rule(names.chain, [protocol, dnat(address)]);
 }

@@ -12,68 +12,68 @@ use super::plan::Fragment;
 use super::port::Port;
 
 /// Claims the chains and elements of a `ServicePort`.
-pub(super) fn claim(context: &Port<'_>, fragment: &mut Fragment) {
-    let chains = &context.chains;
+pub(super) fn claim(port: &Port<'_>, fragment: &mut Fragment) {
+    let chains = &port.chains;
     for chain in [chains.cluster, chains.local, chains.external].into_iter().flatten() {
         fragment.chain(chain);
     }
-    claim_cluster_ip(context, fragment);
-    for address in &context.port.port.external_ips {
-        claim_external(context, *address, fragment);
-        claim_no_endpoint(context, *address, fragment);
+    claim_cluster_ip(port, fragment);
+    for address in &port.service.external_ips {
+        claim_external(port, *address, fragment);
+        claim_no_endpoint(port, *address, fragment);
     }
-    claim_load_balancer(context, fragment);
-    claim_node_port(context, fragment);
+    claim_load_balancer(port, fragment);
+    claim_node_port(port, fragment);
 }
 
-fn claim_cluster_ip(context: &Port<'_>, fragment: &mut Fragment) {
-    let address = context.port.port.cluster_ip;
+fn claim_cluster_ip(port: &Port<'_>, fragment: &mut Fragment) {
+    let address = port.service.cluster_ip;
     fragment.element(Container::ClusterIps, Element::new(Key::One(Value::address(address))));
-    let key = context.key(address);
-    match context.internal_policy_chain() {
+    let key = port.key(address);
+    match port.internal_policy_chain() {
         Some(chain) => fragment.element(Container::ServiceIps, leading(key, chain)),
-        None => fragment.element(Container::NoEndpointServices, context.no_endpoint(key)),
+        None => fragment.element(Container::NoEndpointServices, port.no_endpoint(key)),
     }
 }
 
-fn claim_external(context: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
-    if let Some(chain) = context.chains.external {
-        fragment.element(Container::ServiceIps, leading(context.key(address), chain));
+fn claim_external(port: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
+    if let Some(chain) = port.chains.external {
+        fragment.element(Container::ServiceIps, leading(port.key(address), chain));
     }
 }
 
-fn claim_no_endpoint(context: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
-    if context.external_policy_chain().is_none() {
-        let element = context.no_endpoint(context.key(address));
+fn claim_no_endpoint(port: &Port<'_>, address: IpAddr, fragment: &mut Fragment) {
+    if port.external_policy_chain().is_none() {
+        let element = port.no_endpoint(port.key(address));
         fragment.element(Container::NoEndpointServices, element);
     }
 }
 
-fn claim_load_balancer(context: &Port<'_>, fragment: &mut Fragment) {
-    let vips = &context.port.port.load_balancer_vips;
-    if let Some(chain) = context.chains.firewall {
+fn claim_load_balancer(port: &Port<'_>, fragment: &mut Fragment) {
+    let vips = &port.service.load_balancer_vips;
+    if let Some(chain) = port.chains.firewall {
         fragment.chain(chain);
     }
     for address in vips {
-        claim_external(context, *address, fragment);
-        if let Some(chain) = context.chains.firewall {
-            fragment.element(Container::FirewallIps, leading(context.key(*address), chain));
+        claim_external(port, *address, fragment);
+        if let Some(chain) = port.chains.firewall {
+            fragment.element(Container::FirewallIps, leading(port.key(*address), chain));
         }
     }
     for address in vips {
-        claim_no_endpoint(context, *address, fragment);
+        claim_no_endpoint(port, *address, fragment);
     }
 }
 
-fn claim_node_port(context: &Port<'_>, fragment: &mut Fragment) {
-    let Some(number) = context.port.port.node_port else { return };
-    let key = port_key(context.port.port.key.protocol, number);
-    localhost::claim(context, &key, fragment);
-    if let Some(chain) = context.chains.external {
+fn claim_node_port(port: &Port<'_>, fragment: &mut Fragment) {
+    let Some(number) = port.service.node_port else { return };
+    let key = port_key(port.service.key.protocol, number);
+    localhost::claim(port, &key, fragment);
+    if let Some(chain) = port.chains.external {
         fragment.element(Container::ServiceNodePorts, leading(key.clone(), chain));
     }
-    if context.external_policy_chain().is_none() {
-        fragment.element(Container::NoEndpointNodePorts, context.no_endpoint(key));
+    if port.external_policy_chain().is_none() {
+        fragment.element(Container::NoEndpointNodePorts, port.no_endpoint(key));
     }
 }
 
@@ -88,15 +88,15 @@ fn mapped(key: Key, verdict: Verdict) -> Element {
 
 impl Port<'_> {
     fn key(&self, address: IpAddr) -> Key {
-        destination_key(address, self.port.port.key.protocol, self.port.port.port)
+        destination_key(address, self.service.key.protocol, self.service.port)
     }
 
     /// Returns the element for packets that no endpoint may have. They are refused if there is no
     /// endpoint at all, and dropped if only the policy stands in the way.
     fn no_endpoint(&self, key: Key) -> Element {
         let refuse = || Verdict::Goto("reject-chain".into());
-        let verdict = if self.port.has_any { Verdict::Drop } else { refuse() };
-        let label = self.port.port.key.to_string();
+        let verdict = if self.seen.has_any { Verdict::Drop } else { refuse() };
+        let label = self.service.key.to_string();
         let comment = Some(self.layout.comment(&label).into());
         Element { comment, ..mapped(key, verdict) }
     }

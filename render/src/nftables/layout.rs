@@ -83,13 +83,8 @@ impl Layout {
     }
 
     /// Writes the rule that marks everything that comes to a Service from outside.
-    pub(super) fn write_external_mark(
-        self,
-        context: &Port<'_>,
-        chain: Name,
-        fragment: &mut Fragment,
-    ) {
-        let mark = [self.mark(context.view.mark)];
+    pub(super) fn write_external_mark(self, port: &Port<'_>, chain: Name, fragment: &mut Fragment) {
+        let mark = [self.mark(port.view.mark)];
         match self {
             Layout::EndpointChains => fragment.rule(chain, mark),
             Layout::InlineMark | Layout::SingleEndpoint => {
@@ -139,13 +134,13 @@ impl Layout {
 
     /// Writes the rule that masquerades traffic to one cluster IP, if the layout has one; it is the
     /// first of the chain that such traffic goes to.
-    pub(super) fn write_policy_chain_mark(self, context: &Port<'_>, fragment: &mut Fragment) {
-        let Some(chain) = context.internal_policy_chain() else { return };
+    pub(super) fn write_policy_chain_mark(self, port: &Port<'_>, fragment: &mut Fragment) {
+        let Some(chain) = port.internal_policy_chain() else { return };
         if self != Layout::EndpointChains {
             return;
         }
-        let view = context.view;
-        let cluster_ip = Expr::Value(Value::address(context.port.port.cluster_ip));
+        let view = port.view;
+        let cluster_ip = Expr::Value(Value::address(port.service.cluster_ip));
         let to_cluster_ip = equal(daddr(view.family), cluster_ip);
         match &view.detector {
             _ if view.masquerade_all => {
@@ -162,25 +157,25 @@ impl Layout {
     /// Writes the choice among endpoints: the last rule of a policy chain.
     pub(super) fn write_choice(
         self,
-        context: &Port<'_>,
+        port: &Port<'_>,
         chain: Name,
         indices: &[usize],
         fragment: &mut Fragment,
     ) {
-        let affinity = context.port.port.affinity.is_some();
+        let affinity = port.service.affinity.is_some();
         if self.has_endpoint_chains(affinity) {
-            let chains = indices.iter().filter_map(|i| Some(context.names_of(*i)?.chain));
+            let chains = indices.iter().filter_map(|i| Some(port.names_of(*i)?.chain));
             let chains: Vec<Name> = chains.collect();
             fragment.rule(chain, [random_goto(chains.into_iter())]);
             return;
         }
-        let protocol = protocol(context.port.port.key.protocol);
-        let addresses = indices.iter().map(|index| context.port.endpoints[*index].address);
+        let protocol = protocol(port.service.key.protocol);
+        let addresses = indices.iter().map(|index| port.seen.endpoints[*index].address);
         match indices {
             [only] if self == Layout::SingleEndpoint => {
-                fragment.rule(chain, [protocol, dnat(context.port.endpoints[*only].address)]);
+                fragment.rule(chain, [protocol, dnat(port.seen.endpoints[*only].address)]);
             }
-            _ => fragment.rule(chain, [protocol, dnat_map(context.view.family, addresses)]),
+            _ => fragment.rule(chain, [protocol, dnat_map(port.view.family, addresses)]),
         }
     }
 
@@ -188,15 +183,14 @@ impl Layout {
     /// endpoint's chain.
     pub(super) fn write_hairpin_mark(
         self,
-        context: &Port<'_>,
+        port: &Port<'_>,
         names: EndpointNames,
         address: IpAddr,
         fragment: &mut Fragment,
     ) {
         if self == Layout::EndpointChains {
-            let from_itself =
-                equal(saddr(context.view.family), Expr::Value(Value::address(address)));
-            fragment.rule(names.chain, [from_itself, self.mark(context.view.mark)]);
+            let from_itself = equal(saddr(port.view.family), Expr::Value(Value::address(address)));
+            fragment.rule(names.chain, [from_itself, self.mark(port.view.mark)]);
         }
     }
 }

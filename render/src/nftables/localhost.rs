@@ -63,9 +63,9 @@ fn remove_rejection(protocol: Protocol, writer: &mut Writer) {
 }
 
 /// Claims the element of a node port, if it is rejected.
-pub(super) fn claim(context: &Port<'_>, node_port: &Key, fragment: &mut Fragment) {
-    let protocol = context.port.port.key.protocol;
-    if context.layout.has_localhost_node_ports() && rejects(context.view, protocol) {
+pub(super) fn claim(port: &Port<'_>, node_port: &Key, fragment: &mut Fragment) {
+    let protocol = port.service.key.protocol;
+    if port.layout.has_localhost_node_ports() && rejects(port.view, protocol) {
         let element = leading(node_port.clone(), chain(protocol));
         fragment.element(Container::LocalhostNodePorts, element);
     }

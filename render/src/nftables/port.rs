@@ -1,6 +1,6 @@
 //! The part of one `ServicePort`.
 
-use kps_model::{NodeView, PortView};
+use kps_model::{NodeView, PortView, ServicePort};
 use kps_ruleset::Name;
 use kps_ruleset::nftables::{Element, Rule, Set, Statement};
 
@@ -13,7 +13,10 @@ use super::{endpoints, external, frontends};
 /// A `ServicePort` with what all its rules are made of.
 pub(super) struct Port<'a> {
     pub view: &'a NodeView,
-    pub port: &'a PortView,
+    /// The `ServicePort` with its endpoints.
+    pub seen: &'a PortView,
+    /// The `ServicePort` alone.
+    pub service: &'a ServicePort,
     pub layout: Layout,
     pub chains: Chains,
     /// The names of the endpoints, at the indices of the view's; empty if none has any.
@@ -21,28 +24,29 @@ pub(super) struct Port<'a> {
 }
 
 /// Returns the part of a `ServicePort`.
-pub(super) fn fragment(view: &NodeView, port: &PortView, layout: Layout) -> Fragment {
-    let base = chains::base(&port.port.key);
-    let names = endpoints::names(port, &base, layout);
-    let context = Port { view, port, layout, chains: Chains::of(port, &base), names };
-    let mut fragment = Fragment::new(port);
-    endpoints::claim(&context, &mut fragment);
-    frontends::claim(&context, &mut fragment);
-    layout.write_policy_chain_mark(&context, &mut fragment);
-    external::write(&context, &mut fragment);
-    endpoints::write(&context, &mut fragment);
+pub(super) fn fragment(view: &NodeView, seen: &PortView, layout: Layout) -> Fragment {
+    let service = &seen.port;
+    let base = chains::base(&service.key);
+    let names = endpoints::names(seen, &base, layout);
+    let port = Port { view, seen, service, layout, chains: Chains::of(seen, &base), names };
+    let mut fragment = Fragment::new(service);
+    endpoints::claim(&port, &mut fragment);
+    frontends::claim(&port, &mut fragment);
+    layout.write_policy_chain_mark(&port, &mut fragment);
+    external::write(&port, &mut fragment);
+    endpoints::write(&port, &mut fragment);
     fragment
 }
 
 impl Port<'_> {
     /// Returns the chain for traffic to the cluster IP; none if it has nowhere to go.
     pub fn internal_policy_chain(&self) -> Option<Name> {
-        if self.port.port.internal_local { self.chains.local } else { self.chains.cluster }
+        if self.service.internal_local { self.chains.local } else { self.chains.cluster }
     }
 
     /// Returns the chain for traffic from outside; none if it has nowhere to go.
     pub fn external_policy_chain(&self) -> Option<Name> {
-        if self.port.port.external_local { self.chains.local } else { self.chains.cluster }
+        if self.service.external_local { self.chains.local } else { self.chains.cluster }
     }
 
     /// Returns the names of an endpoint, if it has any.
@@ -52,8 +56,8 @@ impl Port<'_> {
 }
 
 impl Fragment {
-    fn new(port: &PortView) -> Fragment {
-        Fragment { key: port.port.key.clone(), claims: Vec::new(), contents: Vec::new() }
+    fn new(port: &ServicePort) -> Fragment {
+        Fragment { key: port.key.clone(), claims: Vec::new(), contents: Vec::new() }
     }
 
     /// Claims a chain.

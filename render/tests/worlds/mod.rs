@@ -187,6 +187,7 @@ pub fn ipv6_service() -> NodeView {
             contains_ipv4_loopback: false,
             contains_explicit_loopback: false,
         },
+        service_cidrs: vec!["fd00:10:96::/108".parse().unwrap()],
         localhost_node_ports: false,
         ports: vec![service.0],
         ..node_without_services()
