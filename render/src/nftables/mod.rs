@@ -30,6 +30,7 @@ mod port;
 mod writer;
 
 use kps_model::NodeView;
+use rayon::prelude::*;
 
 pub use containers::Container;
 pub use layout::Layout;
@@ -42,6 +43,6 @@ pub fn plan(view: &NodeView) -> Plan {
     Plan {
         family: view.family,
         base: base::commands(view, layout),
-        fragments: view.ports.iter().map(|port| port::fragment(view, port, layout)).collect(),
+        fragments: view.ports.par_iter().map(|port| port::fragment(view, port, layout)).collect(),
     }
 }

@@ -61,6 +61,7 @@ impl Plan {
     #[must_use]
     pub fn into_commands(self) -> Vec<Command> {
         let mut transaction = Transaction::new(self.family, self.base);
+        transaction.reserve(&self.fragments);
         for fragment in self.fragments {
             transaction.add(fragment);
         }
@@ -103,6 +104,14 @@ impl Transaction {
             elements: HashMap::new(),
             commands,
         }
+    }
+
+    /// Makes room at once: a chain takes two commands, almost everything else one.
+    fn reserve(&mut self, fragments: &[Fragment]) {
+        let claims: usize = fragments.iter().map(|fragment| fragment.claims.len()).sum();
+        let contents: usize = fragments.iter().map(|fragment| fragment.contents.len()).sum();
+        self.elements.reserve(claims);
+        self.commands.reserve(claims * 2 + contents);
     }
 
     fn add(&mut self, fragment: Fragment) {
