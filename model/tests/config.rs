@@ -1,5 +1,5 @@
 //! Configurations: defaults, sections by mode, and what kube-proxy would not start with.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 use kps_model::config::{self, ConfigError, DetectLocal};
 use kps_model::{Config, Mode};

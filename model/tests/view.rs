@@ -29,7 +29,7 @@ fn service(spec: &str) -> String {
 
 /// A slice whose endpoints are given as `ADDRESS{conditions and more}`.
 fn slice(name: &str, endpoints: &[&str]) -> String {
-    let endpoints: String = endpoints.iter().map(|e| format!("- {{{e}}}\n")).collect();
+    let endpoints: String = endpoints.iter().map(|e| ["- {", e, "}\n"].concat()).collect();
     format!(
         "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\nmetadata:\n  \
          name: {name}\n  namespace: shop\n  labels: {{kubernetes.io/service-name: web}}\n\

@@ -9,6 +9,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -79,7 +80,12 @@ fn all_statements_load_from_both_forms() {
     }
     let theirs = snapshot("statements/nft.txt");
     let listed = parse_ruleset(&theirs).value;
-    let commands: Vec<_> = listed.tables.iter().cloned().flat_map(|t| t.into_commands()).collect();
+    let commands: Vec<_> = listed
+        .tables
+        .iter()
+        .cloned()
+        .flat_map(kps_ruleset::nftables::Table::into_commands)
+        .collect();
     let quota = "add quota ip t q1 { over 10 mbytes ; }\n";
     let commands: Vec<_> = commands
         .into_iter()
@@ -230,10 +236,10 @@ fn calls_go_fifteen_chains_deep() {
             "add table ip t\nadd chain ip t c0 { type filter hook input priority 0 ; }\n"
                 .to_owned();
         for at in 1..=depth {
-            script += &format!("add chain ip t c{at}\n");
+            let _ = writeln!(script, "add chain ip t c{at}");
         }
         for at in 1..=depth {
-            script += &format!("add rule ip t c{} {verb} c{at}\n", at - 1);
+            let _ = writeln!(script, "add rule ip t c{} {verb} c{at}", at - 1);
         }
         script
     };

@@ -22,7 +22,8 @@ const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
 pub fn is_watched(service: &objects::Service, version: KubeVersion) -> bool {
     let labelled = |label| service.metadata.labels.contains_key(label);
     let headless_label_counts = version <= KubeVersion::V1_35;
-    !labelled(SERVICE_PROXY_NAME) && !(headless_label_counts && labelled(HEADLESS))
+    let left_out = labelled(SERVICE_PROXY_NAME) || headless_label_counts && labelled(HEADLESS);
+    !left_out
 }
 
 /// Returns the ServicePorts of a Service in one family.

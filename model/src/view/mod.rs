@@ -36,6 +36,10 @@ pub struct NodeView {
     pub version: KubeVersion,
     /// The name of the node.
     pub node_name: String,
+    /// The node's zone, if it is known.
+    pub zone: Option<String>,
+    /// Whether hints for nodes count (gate `PreferSameTrafficDistribution`).
+    pub node_hints: bool,
     /// The node's address: `bindAddress`, else of the Node object, else loopback.
     pub node_ip: IpAddr,
     /// The addresses of the node's interfaces, loopback included.
@@ -89,16 +93,19 @@ pub struct PortView {
 
 impl PortView {
     /// Returns the endpoints for traffic with policy Cluster.
+    #[must_use]
     pub fn cluster_endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
         self.cluster.iter().map(|index| &self.endpoints[*index])
     }
 
     /// Returns the endpoints for traffic with policy Local.
+    #[must_use]
     pub fn local_endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
         self.local.iter().map(|index| &self.endpoints[*index])
     }
 
     /// Returns all endpoints that rules may send to.
+    #[must_use]
     pub fn reachable_endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
         self.reachable.iter().map(|index| &self.endpoints[*index])
     }
@@ -144,6 +151,8 @@ pub fn view(
         nfacct: true,
         ipvs: config.ipvs.clone(),
         ports: ports(cluster, config, &facts, node_name, version, family),
+        zone: facts.zone,
+        node_hints: config.gates.prefer_same_traffic_distribution,
         pod_cidrs: facts.pod_cidrs,
     }
 }
