@@ -36,6 +36,10 @@ pub struct NodeView {
     pub version: KubeVersion,
     /// The name of the node.
     pub node_name: String,
+    /// The node's zone, if it is known.
+    pub zone: Option<String>,
+    /// Whether hints for nodes count (gate `PreferSameTrafficDistribution`).
+    pub node_hints: bool,
     /// The node's address: `bindAddress`, else of the Node object, else loopback.
     pub node_ip: IpAddr,
     /// The addresses of the node's interfaces, loopback included.
@@ -147,6 +151,8 @@ pub fn view(
         nfacct: true,
         ipvs: config.ipvs.clone(),
         ports: ports(cluster, config, &facts, node_name, version, family),
+        zone: facts.zone,
+        node_hints: config.gates.prefer_same_traffic_distribution,
         pod_cidrs: facts.pod_cidrs,
     }
 }

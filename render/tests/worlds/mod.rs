@@ -16,6 +16,8 @@ pub fn node_without_services() -> NodeView {
         family: Family::V4,
         version: KubeVersion::NEWEST,
         node_name: "node-a".into(),
+        zone: None,
+        node_hints: true,
         node_ip: ip("192.168.0.2"),
         interface_addresses: ["127.0.0.1", "192.168.0.2", "192.168.1.2"].map(ip).into(),
         pod_cidrs: Vec::new(),

@@ -1,0 +1,11 @@
+//! What pairs of dataplanes tell.
+//!
+//! [`judge`] holds the walk of rendered rules against what Kubernetes promises. Where a mode rightly
+//! departs from the promise, the [`Exception`] that says so is a value of one closed enum, with the
+//! id by which the difference is known; whatever is neither kept nor excused is a finding.
+
+pub mod exception;
+pub mod judge;
+
+pub use exception::Exception;
+pub use judge::{Finding, Judgement, judge};
