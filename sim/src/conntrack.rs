@@ -114,6 +114,9 @@ pub struct Connection {
     pub source: Binding,
     /// The decision on the destination.
     pub destination: Binding,
+    /// The real server that IPVS sends it to: answers come from there, though no translation of the
+    /// destination is noted (`ip_vs_update_conntrack`).
+    pub server: Option<Endpoint>,
     /// The connection's mark.
     pub mark: Mark,
     /// Whether its first packet has left the node or reached a process.
@@ -142,6 +145,7 @@ impl Connection {
             original: Tuple::of(packet),
             source: Binding::Open,
             destination: Binding::Open,
+            server: None,
             mark: Mark::ZERO,
             confirmed: false,
         }
@@ -197,7 +201,7 @@ impl Connection {
     /// Returns what the kernel expects of an answer: the translated packet turned round.
     #[must_use]
     pub fn reply(&self) -> Tuple {
-        let from = self.translated(Side::Destination);
+        let from = self.server.unwrap_or_else(|| self.translated(Side::Destination));
         let to = self.translated(Side::Source);
         Tuple {
             source: from.address,

@@ -32,6 +32,8 @@ pub struct Packet {
     pub output: Option<Name>,
     /// Whether a process of this node owns it: true until it leaves by an interface, lo included.
     pub owned: bool,
+    /// Whether IPVS has handled it: its functions then leave it alone (`skb->ipvs_property`).
+    pub served: bool,
 }
 
 impl Packet {
@@ -49,6 +51,7 @@ impl Packet {
             input: flow.interface.as_deref().map(Name::new),
             output: None,
             owned: flow.interface.is_none(),
+            served: false,
         }
     }
 

@@ -60,6 +60,16 @@ pub enum Language {
     Ipvs,
 }
 
+impl Language {
+    /// Returns what stands in a chain, in a word: for IPVS, in a virtual server.
+    fn item(self) -> &'static str {
+        match self {
+            Language::Nftables | Language::Iptables => "rule",
+            Language::Ipvs => "real server",
+        }
+    }
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deed {
@@ -120,6 +130,13 @@ pub enum Deed {
         to: Endpoint,
         /// Whether the kernel chose the address (masquerading).
         masquerade: bool,
+    },
+    /// IPVS sends the packet to a real server.
+    Schedules {
+        /// The scheduler's name.
+        scheduler: Name,
+        /// The real server.
+        to: Endpoint,
     },
     /// Conntrack is told to leave the packet alone.
     Untracks,
@@ -195,6 +212,9 @@ impl Deed {
             Deed::TranslatesDestination(to) => write!(f, "makes {to} the destination"),
             Deed::TranslatesSource { to, masquerade: true } => write!(f, "masquerades as {to}"),
             Deed::TranslatesSource { to, masquerade: false } => write!(f, "makes {to} the source"),
+            Deed::Schedules { scheduler, to } => {
+                write!(f, "makes {to} the real server, by {scheduler}")
+            }
             Deed::Assumes { what, holds: true } => write!(f, "supposes that it holds: {what}"),
             Deed::Assumes { what, holds: false } => {
                 write!(f, "supposes that it does not hold: {what}")
@@ -251,11 +271,11 @@ impl fmt::Display for Place {
 }
 
 impl fmt::Display for RulePlace {
-    /// Writes table, chain and rule; rules are counted from 1 here.
+    /// Writes table, chain and rule, or virtual and real server; they are counted from 1 here.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.table, self.chain)?;
         match self.rule {
-            Some(rule) => write!(f, " rule {}", u64::from(rule) + 1),
+            Some(rule) => write!(f, " {} {}", self.language.item(), u64::from(rule) + 1),
             None => Ok(()),
         }
     }

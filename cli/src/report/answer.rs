@@ -73,6 +73,7 @@ impl Answer {
                 words.iter().map(|(word, share)| (*word, share.to_string())).collect();
         }
         answer.endpoints = endpoints(walk, &merged);
+        answer.assumes = walk.premises().iter().map(ToString::to_string).collect();
         answer.add_reasons(merged.keys().copied());
         answer
     }

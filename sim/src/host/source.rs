@@ -44,6 +44,20 @@ impl Network {
         }
     }
 
+    /// Tells whether the source that was put into a packet leaving by `link` is sure. An IPv6
+    /// address of another link is not where several other links could lend one: the kernel's order
+    /// among them, which decides between equals, stands in no dump.
+    #[must_use]
+    pub fn is_sure_source(&self, source: IpAddr, link: Name) -> bool {
+        let lent =
+            |a: &&Address| a.network.addr().is_ipv6() && a.scope == Scope::Global && a.link != link;
+        let mut lenders = self.addresses.all().iter().filter(lent).map(|a| a.link);
+        let first = lenders.next();
+        source.is_ipv4()
+            || self.addresses.of_link(link).any(|a| a.network.addr() == source)
+            || lenders.all(|other| Some(other) == first)
+    }
+
     /// Returns the first address of a link, of the family asked for.
     #[must_use]
     pub fn first_address(&self, link: Name, v6: bool) -> Option<IpAddr> {

@@ -16,6 +16,8 @@ pub struct Sysctls {
     forward_v4: Option<u32>,
     /// `net.ipv6.conf.all.forwarding`.
     forward_v6: Option<u32>,
+    /// `net.ipv4.vs.conntrack`.
+    ipvs_conntrack: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +38,7 @@ impl Sysctls {
             match name.replace('/', ".").as_str() {
                 "net.ipv4.ip_forward" => sysctls.forward_v4 = Some(value),
                 "net.ipv6.conf.all.forwarding" => sysctls.forward_v6 = Some(value),
+                "net.ipv4.vs.conntrack" => sysctls.ipvs_conntrack = Some(value),
                 dotted => sysctls.take(dotted, value),
             }
         }
@@ -89,6 +92,12 @@ impl Sysctls {
     #[must_use]
     pub fn accepts_local_source(&self, link: Name) -> bool {
         self.larger(Setting::AcceptLocal, link) != 0
+    }
+
+    /// Tells whether conntrack follows the connections of IPVS; yes if nothing is known.
+    #[must_use]
+    pub fn ipvs_keeps_conntrack(&self) -> bool {
+        self.ipvs_conntrack != Some(0)
     }
 
     fn larger(&self, setting: Setting, link: Name) -> u32 {

@@ -6,13 +6,17 @@
 //! each alternative, gives each copy its answer, and runs the unit again. A unit therefore changes
 //! nothing before its last question, except steps of the trace, which are forgotten with it.
 
+use std::collections::BTreeSet;
+
 use kps_flow::{Outcome, Weight};
 use kps_ruleset::Name;
 use num_rational::Ratio;
 use num_traits::{One, Zero};
 use smallvec::SmallVec;
 
+use super::ipvs::Scheduled;
 use super::nftables::lookup::Parts;
+use super::outcome::Premise;
 use super::stack::Stage;
 use crate::conntrack::{Connection, CtState};
 use crate::packet::Packet;
@@ -29,6 +33,8 @@ pub(crate) struct Branch {
     /// What conntrack says of the packet; `None` before it was asked.
     pub state: Option<CtState>,
     pub connection: Option<Connection>,
+    /// What IPVS knows of its connection.
+    pub scheduled: Option<Scheduled>,
     /// Where the packet is in the kernel.
     pub stage: Stage,
     /// Which function of the hook is at work.
@@ -46,6 +52,8 @@ pub(crate) struct Branch {
     pub weight: Weight,
     /// The suppositions of this branch, in order.
     pub supposed: SmallVec<[Supposition; 1]>,
+    /// What its weight rests on.
+    pub premises: BTreeSet<Premise>,
     answers: SmallVec<[u32; 2]>,
     asked: usize,
     trace: Option<Trace>,
@@ -90,6 +98,8 @@ pub(crate) enum Interrupt {
 pub(crate) enum Fork {
     /// One of n: `(u32 * n) >> 32` of a 32-bit random number (`reciprocal_scale`).
     Scaled(u32),
+    /// One of several, with these probabilities.
+    Choice(Vec<Ratio<u64>>),
     /// Yes with this probability.
     Chance(Ratio<u64>),
     /// Whether something holds that the model does not know.
@@ -105,6 +115,7 @@ impl Branch {
             routed: packet,
             state: None,
             connection: None,
+            scheduled: None,
             stage,
             function: 0,
             base: None,
@@ -114,6 +125,7 @@ impl Branch {
             remembered: Vec::new(),
             weight: Weight::one(),
             supposed: SmallVec::new(),
+            premises: BTreeSet::new(),
             answers: SmallVec::new(),
             asked: 0,
             trace: traced.then(Trace::default),
@@ -127,6 +139,15 @@ impl Branch {
             return Ok(0);
         }
         self.answer(|| Fork::Scaled(of))
+    }
+
+    /// Draws one of several alternatives with given probabilities.
+    pub(crate) fn choose(&mut self, shares: &[Ratio<u64>]) -> Result<usize, Interrupt> {
+        if shares.len() <= 1 {
+            return Ok(0);
+        }
+        let answer = self.answer(|| Fork::Choice(shares.to_vec()))?;
+        Ok(usize::try_from(answer).unwrap_or(usize::MAX))
     }
 
     /// Draws yes with a given probability.
@@ -187,6 +208,9 @@ impl Branch {
         self.asked = 0;
         match *fork {
             Fork::Scaled(of) => (0..of).map(|i| self.answered(i, scaled_share(i, of))).collect(),
+            Fork::Choice(ref shares) => {
+                (0..).zip(shares).map(|(i, share)| self.answered(i, *share)).collect()
+            }
             Fork::Chance(share) => {
                 let rest = Ratio::from_integer(1) - share;
                 vec![self.answered(1, share), self.answered(0, rest)]

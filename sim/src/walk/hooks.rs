@@ -10,8 +10,10 @@ use std::collections::HashMap;
 
 use kps_flow::Family;
 use kps_ruleset::Name;
+use kps_ruleset::ipvs;
 use kps_ruleset::nftables::{self as nft, ChainKind, Hook};
 
+use super::ipvs::{Duty, PLACES};
 use super::nftables::sees;
 use crate::conntrack::Side;
 
@@ -41,6 +43,8 @@ pub(crate) enum Work {
     Rewrite(Side),
     /// Routes the packet again if it changed.
     Reroute,
+    /// Does what IPVS does.
+    Ipvs(Duty),
 }
 
 /// Where conntrack is (`NF_IP_PRI_CONNTRACK`).
@@ -68,6 +72,18 @@ impl Hooks {
             hooks.add_translation(family, &nat);
         }
         hooks
+    }
+
+    /// Adds the functions of IPVS, which are there once it has a virtual server.
+    pub(crate) fn with_ipvs(mut self, table: &ipvs::Table) -> Hooks {
+        if !table.services.is_empty() {
+            for family in Family::BOTH {
+                for (hook, priority, duty) in PLACES {
+                    self.add(family, hook, priority, Work::Ipvs(duty));
+                }
+            }
+        }
+        self
     }
 
     fn add(&mut self, family: Family, hook: Hook, priority: i32, work: Work) {

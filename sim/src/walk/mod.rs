@@ -8,6 +8,7 @@
 pub(crate) mod branch;
 pub(crate) mod datum;
 mod hooks;
+pub(crate) mod ipvs;
 pub(crate) mod nftables;
 mod options;
 mod outcome;
@@ -29,8 +30,9 @@ use hooks::Hooks;
 use stack::Stage;
 
 pub use branch::scaled_share;
+pub use ipvs::Scheduled;
 pub use options::Options;
-pub use outcome::{Assumption, Path, Pick, Walk};
+pub use outcome::{Assumption, Path, Pick, Premise, Walk};
 
 /// Walks packets through the state of one node.
 #[derive(Debug)]
@@ -39,6 +41,7 @@ pub struct Walker<'a> {
     network: Network,
     nftables: nftables::program::Program,
     hooks: Hooks,
+    services: ipvs::find::Services<'a>,
 }
 
 impl<'a> Walker<'a> {
@@ -49,7 +52,8 @@ impl<'a> Walker<'a> {
             state,
             network: Network::new(&state.host),
             nftables: nftables::compile::compile(&state.nftables),
-            hooks: Hooks::new(&state.nftables),
+            hooks: Hooks::new(&state.nftables).with_ipvs(&state.ipvs),
+            services: ipvs::find::Services::new(&state.ipvs),
         }
     }
 
@@ -132,6 +136,8 @@ impl<'a> Walker<'a> {
         branch.connection = path.connection.filter(|_| path.got_through());
         branch.weight = path.weight.clone();
         branch.supposed.clone_from(&path.supposed);
+        branch.scheduled = path.scheduled.filter(|_| path.got_through());
+        branch.premises.clone_from(&path.premises);
         Some(branch)
     }
 
@@ -149,6 +155,7 @@ impl<'a> Walker<'a> {
             input: if owned { None } else { path.packet.output },
             output: None,
             owned,
+            served: false,
         })
     }
 

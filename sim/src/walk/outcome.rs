@@ -4,7 +4,8 @@
 //! both are walked and neither has a probability: the paths then carry assumptions, and weights sum
 //! to one for each way of answering. [`Walk::distribution`] keeps what holds under all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::SocketAddr;
 
 use kps_flow::{Distribution, Outcome, Weight};
@@ -14,6 +15,7 @@ use num_traits::Zero;
 use smallvec::SmallVec;
 
 use super::branch::{Branch, Supposition};
+use super::ipvs::Scheduled;
 use crate::conntrack::Connection;
 use crate::packet::Packet;
 use crate::trace::{Step, Way};
@@ -40,7 +42,28 @@ pub struct Path {
     pub connection: Option<Connection>,
     /// Where it went, if it was routed.
     pub way: Option<Way>,
+    /// What IPVS knows of the connection, if it sent it on.
+    pub scheduled: Option<Scheduled>,
+    /// What the weight rests on beyond the rules.
+    pub premises: BTreeSet<Premise>,
     pub(super) supposed: SmallVec<[Supposition; 1]>,
+}
+
+/// What a weight rests on where no dump shows what decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Premise {
+    /// That an IPVS scheduler is as likely in one state as in another: the weight of a real server
+    /// is how often it is chosen in the long run.
+    SchedulerState,
+}
+
+impl fmt::Display for Premise {
+    /// Writes the word that reports use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Premise::SchedulerState => f.write_str("scheduler-state"),
+        }
+    }
 }
 
 /// What a path takes for granted.
@@ -97,6 +120,12 @@ impl Walk {
         all
     }
 
+    /// Returns what the weights rest on beyond the rules.
+    #[must_use]
+    pub fn premises(&self) -> BTreeSet<Premise> {
+        self.paths.iter().flat_map(|path| path.premises.iter().copied()).collect()
+    }
+
     /// Returns the number of questions that were asked.
     pub(super) fn questions(&self) -> u32 {
         let numbers = self.paths.iter().flat_map(|path| &path.supposed).map(|s| s.question + 1);
@@ -113,6 +142,8 @@ impl Path {
             packet: branch.packet,
             connection: branch.connection,
             way: branch.way,
+            scheduled: branch.scheduled,
+            premises: branch.premises.clone(),
             supposed: branch.supposed.clone(),
         }
     }

@@ -80,7 +80,16 @@ impl Walker<'_> {
             mark: packet.mark,
             input: packet.input,
         };
-        self.network.route(&query, |rule| {
+        self.look_up_for(&query, branch)
+    }
+
+    /// Looks up a route, and asks about policy rules that the model cannot decide.
+    pub(super) fn look_up_for(
+        &self,
+        query: &Query,
+        branch: &mut Branch,
+    ) -> Result<Option<&Route>, Interrupt> {
+        self.network.route(query, |rule| {
             branch.suppose(Name::from(format!("policy rule {} selects the packet", rule.priority)))
         })
     }
@@ -88,7 +97,7 @@ impl Walker<'_> {
 
 impl Branch {
     /// Settles where the packet goes.
-    fn go(&mut self, way: Way) {
+    pub(super) fn go(&mut self, way: Way) {
         self.way = Some(way);
         self.packet.output = match way {
             Way::Out { link, .. } => Some(link),

@@ -15,10 +15,12 @@ use kps_ruleset::nftables::Hook;
 use super::Walker;
 use super::branch::{Branch, Interrupt};
 use super::hooks::{Function, Work};
+use super::ipvs::After;
 use super::nftables::Run;
 use super::options::Options;
 use super::routing::refused;
 use crate::conntrack::{Binding, Connection, Side};
+use crate::host::Network;
 use crate::trace::{Deed, Way};
 
 /// Where a packet is.
@@ -72,12 +74,15 @@ impl Walker<'_> {
         let functions = self.hooks.at(branch.packet.family(), hook);
         while let Some(function) = functions.get(branch.function) {
             if sees_device(function, hook, branch) {
-                self.function(function, hook, branch, options)?;
+                let after = self.function(function, hook, branch, options)?;
                 branch.finish_unit();
+                if after == After::Leaves {
+                    return Ok(());
+                }
             }
             branch.function += 1;
         }
-        leave(hook, branch)
+        self.leave(hook, branch)
     }
 
     fn function(
@@ -86,7 +91,7 @@ impl Walker<'_> {
         hook: Hook,
         branch: &mut Branch,
         options: Options,
-    ) -> Result<(), Interrupt> {
+    ) -> Result<After, Interrupt> {
         let run =
             Run { program: &self.nftables, network: &self.network, hook, fresh: options.fresh };
         match function.work {
@@ -95,33 +100,36 @@ impl Walker<'_> {
                 if run.reroutes(chain) && branch.frames.is_empty() {
                     branch.routed.mark = branch.packet.mark;
                 }
-                return run.base_chain(chain, branch);
+                run.base_chain(chain, branch)?;
             }
             Work::Nat(chain, side) => {
                 if branch.asks_for_translation(side) {
-                    return run.base_chain(chain, branch);
+                    run.base_chain(chain, branch)?;
                 }
             }
             Work::Rewrite(side) => rewrite(branch, side),
-            Work::Reroute => return self.reroute(branch),
+            Work::Reroute => self.reroute(branch)?,
+            Work::Ipvs(duty) => return self.ipvs(duty, branch, options),
+        }
+        Ok(After::Stays)
+    }
+
+    /// Goes where a packet goes that all functions of a hook let through.
+    fn leave(&self, hook: Hook, branch: &mut Branch) -> Result<(), Interrupt> {
+        match hook {
+            Hook::Ingress => branch.reach(Hook::Prerouting),
+            Hook::Prerouting => branch.stage = Stage::Routes,
+            Hook::Forward | Hook::Output => branch.reach(Hook::Postrouting),
+            Hook::Postrouting => match branch.way {
+                Some(Way::Local) => loop_back(branch),
+                _ => branch.reach(Hook::Egress),
+            },
+            Hook::Input | Hook::Egress => {
+                return Err(Interrupt::End(outcome(branch, &self.network)));
+            }
         }
         Ok(())
     }
-}
-
-/// Goes where a packet goes that all functions of a hook let through.
-fn leave(hook: Hook, branch: &mut Branch) -> Result<(), Interrupt> {
-    match hook {
-        Hook::Ingress => branch.reach(Hook::Prerouting),
-        Hook::Prerouting => branch.stage = Stage::Routes,
-        Hook::Forward | Hook::Output => branch.reach(Hook::Postrouting),
-        Hook::Postrouting => match branch.way {
-            Some(Way::Local) => loop_back(branch),
-            _ => branch.reach(Hook::Egress),
-        },
-        Hook::Input | Hook::Egress => return Err(Interrupt::End(outcome(branch))),
-    }
-    Ok(())
 }
 
 impl Branch {
@@ -193,13 +201,14 @@ fn sees_device(function: &Function, hook: Hook, branch: &Branch) -> bool {
 }
 
 /// What became of a packet that got through.
-fn outcome(branch: &mut Branch) -> Outcome {
+fn outcome(branch: &mut Branch, network: &Network) -> Outcome {
     confirm(branch);
     let (opening, packet) = (&branch.opening, &branch.packet);
     let source = if opening.endpoint(Side::Source) == packet.endpoint(Side::Source) {
         SourceNat::Kept
     } else {
-        SourceNat::Rewritten(Some(packet.source))
+        let sure = packet.output.is_none_or(|link| network.is_sure_source(packet.source, link));
+        SourceNat::Rewritten(sure.then_some(packet.source))
     };
     if opening.endpoint(Side::Destination) != packet.endpoint(Side::Destination) {
         return deliver(packet.destination, packet.destination_port, source);
