@@ -139,9 +139,9 @@ fn scheduled(
 }
 
 fn note_choice(scheduled: &Scheduled, service: &VirtualServer, branch: &mut Branch) {
-    let (scheduler, to) = (service.scheduler, scheduled.server);
+    let (name, to) = (service.scheduler.as_str(), scheduled.server);
     branch.note_service(scheduled.service, Some(scheduled.number), || Deed::Schedules {
-        scheduler: Name::new(scheduler.as_str()),
+        scheduler: Name::new(name),
         to,
     });
 }
