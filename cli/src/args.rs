@@ -48,6 +48,9 @@ pub struct ClusterArgs {
     /// The node to look at [default: hostnameOverride, else the only Node]
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
+    /// Look at every node, one after the other
+    #[arg(long, conflicts_with = "node")]
+    pub all_nodes: bool,
     /// A KubeProxyConfiguration, or some of its fields
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -66,7 +69,7 @@ pub struct NodeArgs {
     #[command(flatten)]
     pub cluster: ClusterArgs,
     /// A directory with a node's dumps: nft.txt, iptables-save.txt, addr.txt, route.txt, …
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "all_nodes")]
     pub dump: Option<PathBuf>,
 }
 
@@ -90,7 +93,7 @@ pub struct Render {
     /// Objects.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// Write files named as in a node's dump into this directory
+    /// Write files named as in a node's dump into this directory; with all nodes, into DIR/NODE
     #[arg(long, value_name = "DIR", conflicts_with = "format")]
     pub out: Option<PathBuf>,
     /// What to write to standard output
@@ -119,7 +122,8 @@ Clients:
 
 Examples:
   sim trace cluster.yaml --mode nftables --node worker-1 --from pod --to 10.96.0.10:53/UDP
-  sim trace cluster.yaml --mode nftables --node worker-1 --from outside --to 203.0.113.10:443
+  sim trace cluster.yaml --mode nftables --node worker-1 --from node --to svc:shop/web:http
+  sim trace cluster.yaml --mode nftables --all-nodes --from outside --to 203.0.113.10:443
   sim trace --dump dumps/ --from 198.51.100.7 --to '[2001:db8::10]:30080'")]
 pub struct Trace {
     /// Objects or dumps.
@@ -128,7 +132,7 @@ pub struct Trace {
     /// Who sends the packet
     #[arg(long, value_name = "CLIENT")]
     pub from: String,
-    /// Where to: ADDR:PORT or ADDR:PORT/PROTO, IPv6 in brackets; ADDR/ICMP
+    /// Where to: ADDR:PORT or ADDR:PORT/PROTO, IPv6 in brackets; ADDR/ICMP; svc:NS/NAME[:PORT]
     #[arg(long, value_name = "ADDR:PORT[/PROTO]")]
     pub to: String,
     /// The interface by which the packet comes in [default: that of the route to the client]

@@ -7,8 +7,9 @@ use kps_model::objects::SliceEndpoint;
 use kps_model::{Cluster, address};
 use kps_sim::Walker;
 
+use crate::cluster::Proxied;
 use crate::error::Failure;
-use crate::node::{Node, Proxied};
+use crate::node::Node;
 
 /// A client.
 pub struct Client {
@@ -27,7 +28,7 @@ const OUTSIDE: [&str; 2] = ["198.51.100.200", "2001:db8:99::200"];
 pub fn find(
     word: &str,
     family: Family,
-    node: &Node,
+    node: &Node<'_>,
     walker: &Walker<'_>,
 ) -> Result<Client, Failure> {
     match word {
@@ -41,7 +42,7 @@ pub fn find(
     }
 }
 
-fn objects<'n>(word: &str, node: &'n Node) -> Result<&'n Proxied, Failure> {
+fn objects<'n>(word: &str, node: &'n Node<'n>) -> Result<&'n Proxied<'n>, Failure> {
     node.proxied.as_ref().ok_or_else(|| {
         Failure::Usage(format!("--from {word}: only objects say where pods are; give an address"))
     })
@@ -61,14 +62,14 @@ fn came_in(class: ClientClass, address: Option<IpAddr>, walker: &Walker<'_>) -> 
 
 /// Takes the highest free address of the node's pod range that is below .252: one that an
 /// allocator comes to last.
-fn pod(family: Family, proxied: &Proxied, walker: &Walker<'_>) -> Result<Client, Failure> {
+fn pod(family: Family, proxied: &Proxied<'_>, walker: &Walker<'_>) -> Result<Client, Failure> {
     let view = proxied.views.iter().find(|view| view.family == family);
     let ranges = view.into_iter().flat_map(|view| &view.pod_cidrs);
     let range = ranges.into_iter().find(|range| Family::of(range.addr()) == family);
     let range = range.ok_or_else(|| {
         Failure::Usage(format!("--from pod: the Node has no {family} pod range; give an address"))
     })?;
-    let taken = |address: &IpAddr| endpoints(&proxied.cluster).any(|e| is_at(e, *address));
+    let taken = |address: &IpAddr| endpoints(proxied.cluster).any(|e| is_at(e, *address));
     let free = range.hosts().take(251).collect::<Vec<_>>().into_iter().rev().find(|a| !taken(a));
     Ok(came_in(ClientClass::Pod, free, walker))
 }
@@ -76,7 +77,7 @@ fn pod(family: Family, proxied: &Proxied, walker: &Walker<'_>) -> Result<Client,
 fn named_pod(
     name: &str,
     family: Family,
-    proxied: &Proxied,
+    proxied: &Proxied<'_>,
     walker: &Walker<'_>,
 ) -> Result<Client, Failure> {
     let is_meant = |endpoint: &&SliceEndpoint| {
@@ -84,7 +85,7 @@ fn named_pod(
         let known = target.namespace.as_deref().zip(target.name.as_deref());
         target.kind.as_deref() == Some("Pod") && known == name.split_once('/')
     };
-    let addresses = endpoints(&proxied.cluster).filter(is_meant).filter_map(first_address);
+    let addresses = endpoints(proxied.cluster).filter(is_meant).filter_map(first_address);
     let address = addresses.into_iter().find(|address| Family::of(*address) == family);
     let address = address.ok_or_else(|| {
         Failure::Usage(format!("--from pod:{name}: no EndpointSlice has an {family} address of it"))
@@ -92,7 +93,7 @@ fn named_pod(
     Ok(came_in(class_of(address, proxied), Some(address), walker))
 }
 
-fn addressed(text: &str, node: &Node, walker: &Walker<'_>) -> Result<Client, Failure> {
+fn addressed(text: &str, node: &Node<'_>, walker: &Walker<'_>) -> Result<Client, Failure> {
     let address: IpAddr = text.parse().map_err(|_| {
         Failure::Usage(format!(
             "--from {text}: expected pod, pod:NS/NAME, node, outside or an address"
@@ -107,7 +108,7 @@ fn addressed(text: &str, node: &Node, walker: &Walker<'_>) -> Result<Client, Fai
 }
 
 /// Returns the class of an address that is not the node's own: by the Nodes' pod ranges.
-fn class_of(address: IpAddr, proxied: &Proxied) -> ClientClass {
+fn class_of(address: IpAddr, proxied: &Proxied<'_>) -> ClientClass {
     let own = proxied.views.iter().flat_map(|view| &view.pod_cidrs);
     if own.into_iter().any(|range| range.contains(&address)) {
         return ClientClass::Pod;

@@ -35,7 +35,7 @@ pub enum Failure {
     )]
     NothingRead,
     /// More than one Node, and none is named.
-    #[error("which node? name one of them with --node: {}", .0.join(", "))]
+    #[error("which node? name one of them with --node, or take --all-nodes: {}", .0.join(", "))]
     WhichNode(Vec<String>),
     /// No Node at all.
     #[error("the objects hold no Node; name the node with --node")]
@@ -43,6 +43,12 @@ pub enum Failure {
     /// Neither objects nor a dump.
     #[error("give objects (files, directories or -), or a node's dumps with --dump")]
     NoInput,
+    /// Rules that the walker does not look at.
+    #[error(
+        "{0} are not walked yet, and an answer without them would be wrong; walk mode nftables, or \
+         see the rules with `sim render`"
+    )]
+    NotWalked(String),
     /// A question that makes no sense.
     #[error("{0}")]
     Usage(String),

@@ -21,12 +21,9 @@ pub struct FlowLine {
     pub dst: IpAddr,
     /// To which port; 0 for ICMP.
     pub dport: u16,
-    /// What was seen.
-    #[serde(flatten)]
-    pub recorded: Recorded,
 }
 
-/// What a real kernel did with a flow.
+/// What a real kernel did with a flow: other fields of its line.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Recorded {

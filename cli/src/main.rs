@@ -1,17 +1,21 @@
 //! The binary `sim`: what kube-proxy's rules do with packets, from the command line.
 //!
-//! Raw arguments ([`args`]) become a loaded [`node`] once, for every subcommand; each subcommand is
-//! a file of [`commands`]; [`report`] writes answers. Exit code 0 is fine, 1 is a finding, 2 is bad
+//! Raw arguments ([`args`]) become loaded objects ([`cluster`]) and nodes with rules ([`node`]) once,
+//! for every subcommand; each subcommand is a file of [`commands`]; [`report`] writes answers. Exit code 0 is fine, 1 is a finding, 2 is bad
 //! usage or nothing that could be read.
 
 mod args;
 mod clients;
+mod cluster;
 mod commands;
+mod destination;
 mod error;
 mod flows;
 mod node;
 mod owners;
 mod report;
+mod services;
+mod walkable;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -20,9 +24,10 @@ use clap::Parser;
 
 use args::{Arguments, Command};
 use error::Failure;
+use report::style::BAD;
 
 /// What a subcommand ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// Nothing to say.
     Fine,
@@ -38,7 +43,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            let _ = writeln!(anstream::stderr(), "sim: {failure}");
+            let _ = writeln!(anstream::stderr(), "{BAD}sim:{BAD:#} {failure}");
             ExitCode::from(2)
         }
     }

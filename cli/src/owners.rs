@@ -9,7 +9,7 @@ use kps_render::nftables::Claim;
 use kps_render::{iptables, nftables};
 use kps_ruleset::Name;
 
-use crate::node::Proxied;
+use crate::cluster::Proxied;
 
 /// The ServicePort of each chain and of each destination that has one, by the printed key.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Owners {
 
 impl Owners {
     /// Works out the owners of the chains that are rendered for a node.
-    pub fn of(proxied: &Proxied) -> Owners {
+    pub fn of(proxied: &Proxied<'_>) -> Owners {
         let mut owners = Owners::default();
         for view in &proxied.views {
             view.ports.iter().for_each(|port| owners.add_destinations(&port.port));

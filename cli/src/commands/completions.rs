@@ -1,5 +1,7 @@
 //! `sim completions`: what a shell needs to complete commands and options.
 
+use std::io::{self, Write};
+
 use clap::CommandFactory;
 
 use crate::Verdict;
@@ -7,9 +9,10 @@ use crate::args::Arguments;
 use crate::error::Failure;
 
 /// Writes the completions of a shell to standard output.
-#[expect(clippy::unnecessary_wraps, reason = "subcommands have one form")]
 pub fn run(shell: clap_complete::Shell) -> Result<Verdict, Failure> {
-    let mut command = Arguments::command();
-    clap_complete::generate(shell, &mut command, "sim", &mut std::io::stdout());
+    // Into memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "sim", &mut script);
+    io::stdout().lock().write_all(&script)?;
     Ok(Verdict::Fine)
 }

@@ -1,43 +1,52 @@
 //! `sim trace`: the story of one packet.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
-
-use kps_flow::{ClientClass, Family, Flow, Protocol};
+use kps_flow::{ClientClass, Family, Flow};
 use kps_sim::conntrack::CtState;
 use kps_sim::{Options, Path, Pick, Walk, Walker};
 
 use crate::Verdict;
 use crate::args::{Output, Trace, Tracked};
-use crate::clients;
 use crate::error::Failure;
-use crate::node::Node;
+use crate::node::{Given, Node};
 use crate::owners::Owners;
 use crate::report::story::Story;
+use crate::report::{Report, Reports, diagnostics};
+use crate::{clients, destination};
 
 /// Tells what happens to one packet.
 pub fn run(arguments: &Trace) -> Result<Verdict, Failure> {
-    let node = Node::load(&arguments.node)?;
-    let walker = Walker::new(&node.state);
-    let flow = flow(arguments, &node, &walker)?;
+    let given = Given::load(&arguments.node)?;
+    let mut reports = Reports::new(arguments.node.cluster.all_nodes);
+    for node in given.nodes() {
+        let node = node?;
+        reports.add(node.name(), tell(arguments, &node)?)?;
+    }
+    reports.finish()?;
+    Ok(given.verdict())
+}
+
+fn tell(arguments: &Trace, node: &Node<'_>) -> Result<Report, Failure> {
+    let walker = node.walker()?;
+    for assumed in walker.network().assumed() {
+        diagnostics::note(&format!("assumed: {assumed}"));
+    }
+    let flow = flow(arguments, node, &walker)?;
     let options = Options { trace: true, state: state(arguments.ct), ..Options::default() };
     let walk = walker.walk(&flow, &options);
     let owners = node.proxied.as_ref().map(Owners::of).unwrap_or_default();
-    let cluster = node.proxied.as_ref().map(|proxied| &proxied.cluster);
+    let cluster = node.proxied.as_ref().map(|proxied| proxied.cluster);
     let state = &node.state;
     let (flow, walker, walk, owners) = (&flow, &walker, &walk, &owners);
     let story = Story { flow, state, walker, walk, owners, cluster };
     let path = picked(arguments.pick.as_deref(), walk)?;
-    let text = match arguments.output {
-        Output::Text => story.text(path),
-        Output::Json => format!("{:#}\n", story.json(path)),
-    };
-    anstream::stdout().lock().write_all(text.as_bytes()).map_err(io::Error::from)?;
-    Ok(node.verdict())
+    Ok(match arguments.output {
+        Output::Text => Report::Text(story.text(path)),
+        Output::Json => Report::Json(story.json(path)),
+    })
 }
 
-fn flow(arguments: &Trace, node: &Node, walker: &Walker<'_>) -> Result<Flow, Failure> {
-    let target = destination(&arguments.to)?;
+fn flow(arguments: &Trace, node: &Node<'_>, walker: &Walker<'_>) -> Result<Flow, Failure> {
+    let target = destination::find(&arguments.to, node)?;
     let client = clients::find(&arguments.from, Family::of(target.address), node, walker)?;
     let interface = match (&arguments.iface, client.class) {
         (_, ClientClass::Node) => None,
@@ -53,33 +62,6 @@ fn flow(arguments: &Trace, node: &Node, walker: &Walker<'_>) -> Result<Flow, Fai
         destination: target.address,
         port: target.port,
     })
-}
-
-struct Destination {
-    address: IpAddr,
-    port: u16,
-    protocol: Protocol,
-}
-
-/// Reads `ADDR:PORT`, `ADDR:PORT/PROTO` or `ADDR/ICMP`.
-fn destination(text: &str) -> Result<Destination, Failure> {
-    let wrong = || {
-        Failure::Usage(format!(
-            "--to {text}: expected ADDR:PORT or ADDR:PORT/PROTO, such as 10.96.0.10:53/UDP or \
-             [fd00::10]:80"
-        ))
-    };
-    let (place, protocol) = match text.rsplit_once('/') {
-        None => (text, Protocol::Tcp),
-        Some((place, name)) => (place, name.parse().map_err(|_| wrong())?),
-    };
-    if protocol.has_ports() {
-        let socket: SocketAddr = place.parse().map_err(|_| wrong())?;
-        return Ok(Destination { address: socket.ip(), port: socket.port(), protocol });
-    }
-    let address: IpAddr = place.trim_matches(['[', ']']).parse().map_err(|_| wrong())?;
-    let protocol = if address.is_ipv6() { Protocol::Icmpv6 } else { Protocol::Icmp };
-    Ok(Destination { address, port: 0, protocol })
 }
 
 fn state(tracked: Tracked) -> CtState {

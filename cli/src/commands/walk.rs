@@ -1,93 +1,112 @@
 //! `sim walk`: an answer a line for a question a line.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use kps_sim::{Options, Walker};
+use serde::Serialize;
 
 use crate::Verdict;
 use crate::args::Walk;
 use crate::error::Failure;
-use crate::flows::FlowLine;
-use crate::node::Node;
-use crate::report::answer::{Answer, difference};
+use crate::flows::{FlowLine, Recorded};
+use crate::node::{Given, Node};
+use crate::report::answer::Answer;
+use crate::report::diagnostics::{error, note};
+use crate::report::expectation::Tally;
 
-/// Answers every flow of a file, in order.
+/// Answers every flow of a file, in order; with several nodes, once for each.
 pub fn run(arguments: &Walk) -> Result<Verdict, Failure> {
-    let node = Node::load(&arguments.node)?;
-    let walker = Walker::new(&node.state);
-    for assumed in walker.network().assumed() {
-        let _ = writeln!(anstream::stderr(), "note: assumed: {assumed}");
-    }
+    let given = Given::load(&arguments.node)?;
+    let flows = read(&arguments.flows)?;
     let mut tally = Tally::default();
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let options = Options { fresh: true, ..Options::default() };
-    for (number, line) in open(&arguments.flows)?.lines().enumerate() {
-        let line = line.map_err(Failure::file(&arguments.flows))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = format!("{}:{}", arguments.flows.display(), number + 1);
-        let answer = match serde_json::from_str::<FlowLine>(&line) {
-            Ok(question) => {
-                let answer = Answer::of(&walker.walk(&question.flow(), &options));
-                if arguments.expect {
-                    tally.count(&place, &question, &answer);
-                }
-                answer
-            }
-            Err(error) => tally.unreadable(&place, &error),
-        };
-        serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
-        out.write_all(b"\n")?;
+    for node in given.nodes() {
+        let node = node?;
+        let questions = Questions { arguments, flows: &flows, tally: &mut tally };
+        questions.answer(&node)?;
     }
-    out.flush()?;
-    Ok(tally.verdict(arguments.expect, node.verdict()))
+    if arguments.expect {
+        return Ok(tally.verdict().max(given.verdict()));
+    }
+    Ok(given.verdict())
 }
 
-fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
     if path == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
+        io::stdin().lock().read_to_end(&mut bytes).map_err(Failure::file(path))?;
+    } else {
+        let file = File::open(path).map_err(Failure::file(path))?;
+        BufReader::new(file).read_to_end(&mut bytes).map_err(Failure::file(path))?;
     }
-    let file = File::open(path).map_err(Failure::file(path))?;
-    Ok(Box::new(BufReader::new(file)))
+    Ok(bytes)
 }
 
-/// How answers compare with what was recorded.
-#[derive(Default)]
-struct Tally {
-    compared: u64,
-    differing: u64,
-    unreadable: u64,
+/// The questions, and how the answers fare.
+struct Questions<'a> {
+    arguments: &'a Walk,
+    flows: &'a [u8],
+    tally: &'a mut Tally,
 }
 
-impl Tally {
-    fn count(&mut self, place: &str, question: &FlowLine, answer: &Answer) {
-        if question.recorded.outcome.is_none() {
-            return;
+/// A line of the answer.
+#[derive(Serialize)]
+struct Line<'a> {
+    /// The node, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+impl Questions<'_> {
+    fn answer(mut self, node: &Node<'_>) -> Result<(), Failure> {
+        let walker = node.walker()?;
+        for assumed in walker.network().assumed() {
+            note(&format!("assumed: {assumed}"));
         }
-        self.compared += 1;
-        if let Some(difference) = difference(answer, &question.recorded) {
-            self.differing += 1;
-            let flow = question.flow();
-            let _ = writeln!(anstream::stderr(), "{place}: {flow}: {difference}");
+        let name = node.name().filter(|_| self.arguments.node.cluster.all_nodes);
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        for (number, line) in self.flows.split(|byte| *byte == b'\n').enumerate() {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let place = format!("{}:{}", self.arguments.flows.display(), number + 1);
+            let line = Line { node: name, answer: self.one(&place, line, &walker) };
+            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
         }
+        Ok(out.flush()?)
     }
 
     /// A line that is no flow still gets its answer, so that answers stay beside their questions.
-    fn unreadable(&mut self, place: &str, error: &serde_json::Error) -> Answer {
-        self.unreadable += 1;
-        let _ = writeln!(anstream::stderr(), "error: {place}: not a flow: {error}");
-        Answer { unknown: vec![format!("not a flow: {error}")], ..Answer::plain("unknown") }
+    fn one(&mut self, place: &str, line: &[u8], walker: &Walker<'_>) -> Answer {
+        match serde_json::from_slice::<FlowLine>(line) {
+            Ok(question) => {
+                let options = Options { fresh: true, ..Options::default() };
+                let answer = Answer::of(&walker.walk(&question.flow(), &options));
+                if self.arguments.expect {
+                    self.compare(place, line, &question, &answer);
+                }
+                answer
+            }
+            Err(cause) => {
+                self.unreadable(place, &format!("not a flow: {cause}"));
+                Answer { unknown: vec![format!("not a flow: {cause}")], ..Answer::plain("unknown") }
+            }
+        }
     }
 
-    fn verdict(&self, expect: bool, loading: Verdict) -> Verdict {
-        if !expect {
-            return loading;
+    fn compare(&mut self, place: &str, line: &[u8], question: &FlowLine, answer: &Answer) {
+        match serde_json::from_slice::<Recorded>(line) {
+            Ok(recorded) => self.tally.count(place, &question.flow(), &recorded, answer),
+            Err(cause) => self.unreadable(place, &format!("not a recorded outcome: {cause}")),
         }
-        let equal = self.compared - self.differing;
-        let _ = writeln!(anstream::stderr(), "{equal} of {} flows as recorded", self.compared);
-        if self.differing + self.unreadable > 0 { Verdict::Findings } else { loading }
+    }
+
+    fn unreadable(&mut self, place: &str, why: &str) {
+        error(&format!("{place}: {why}"));
+        self.tally.unreadable += 1;
     }
 }

@@ -9,8 +9,6 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
 
-use crate::flows::Recorded;
-
 /// What happens to a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
@@ -134,43 +132,4 @@ fn source_seen(walk: &Walk, endpoint: SocketAddr) -> Option<IpAddr> {
     });
     let first = seen.next()??;
     seen.all(|other| other == Some(first)).then_some(first)
-}
-
-/// Returns how an answer differs from what was recorded; `None` if it does not.
-pub fn difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
-    let expected = recorded.outcome.as_deref()?;
-    if expected != answer.outcome {
-        return Some(format!("recorded {expected}, answered {}", answer.outcome));
-    }
-    if let Some(word) = recorded.detail.outcomes.keys().find(|w| !answer.may_be(w)) {
-        return Some(format!("recorded {word}, which has no share"));
-    }
-    if let Some(endpoint) = recorded.endpoints.keys().find(|e| !answer.endpoints.contains_key(*e)) {
-        return Some(format!("recorded endpoint {endpoint}, which has no share"));
-    }
-    source_difference(answer, recorded).or_else(|| reject_difference(answer, recorded))
-}
-
-impl Answer {
-    fn may_be(&self, word: &str) -> bool {
-        self.outcome == word || self.outcomes.contains_key(word)
-    }
-}
-
-/// A rewritten source keeps its port by chance once in tens of thousands of packets, so the
-/// majority counts.
-fn source_difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
-    recorded.detail.by_endpoint.iter().find_map(|(endpoint, seen)| {
-        let rewritten = seen.snat * 2 > seen.n;
-        let ours = answer.endpoints.get(endpoint)?;
-        (ours.snat != rewritten)
-            .then(|| format!("recorded snat {rewritten} at {endpoint}, answered {}", ours.snat))
-    })
-}
-
-fn reject_difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
-    let ours = answer.reject_with.as_ref()?;
-    let kinds = &recorded.detail.reject_with;
-    (!kinds.is_empty() && !kinds.contains(ours))
-        .then(|| format!("recorded {}, answered {ours}", kinds.join(" or ")))
 }

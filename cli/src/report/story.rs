@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use anstyle::Style;
 use kps_flow::{Flow, Outcome, SourceNat};
 use kps_model::Cluster;
 use kps_ruleset::nftables::{Element, Rule};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::bars::percent;
+use super::style::{BAD, GOOD, NAME, WARNING};
 use crate::owners::Owners;
 
 /// A walked packet with what is needed to tell of it.
@@ -35,7 +37,8 @@ impl Story<'_> {
     /// Tells of one way, for people.
     pub fn text(&self, path: &Path) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "{}.", capitalised(&self.final_word(path)));
+        let style = style_of(&path.outcome);
+        let _ = writeln!(out, "{style}{}.{style:#}", capitalised(&self.final_word(path)));
         self.tell_shares(&mut out, path);
         self.tell_source(&mut out, path);
         self.tell_reply(&mut out, path);
@@ -166,7 +169,7 @@ impl Story<'_> {
         let mut at: Option<Place> = None;
         for step in &path.steps {
             if let Deed::Reaches(hook, packet) = &step.deed {
-                let _ = writeln!(out, "\n{}: {packet}", hook_name(*hook));
+                let _ = writeln!(out, "\n{NAME}{}{NAME:#}: {packet}", hook_name(*hook));
                 at = None;
                 continue;
             }
@@ -218,6 +221,14 @@ impl Story<'_> {
             value["service"] = json!(self.owners.service(place.chain));
         }
         value
+    }
+}
+
+fn style_of(outcome: &Outcome) -> Style {
+    match outcome {
+        Outcome::Deliver(_) | Outcome::Local | Outcome::Pass(_) => GOOD,
+        Outcome::Reject(_) | Outcome::Drop => BAD,
+        Outcome::Unknown(_) => WARNING,
     }
 }
 

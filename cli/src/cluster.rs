@@ -1,0 +1,114 @@
+//! From arguments to objects and a configuration: read once for every subcommand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kps_flow::Family;
+use kps_model::{Cluster, Config, Diagnostic, KubeVersion, Mode, NodeView, Source, config};
+
+use crate::Verdict;
+use crate::args::ClusterArgs;
+use crate::error::Failure;
+use crate::report::diagnostics::Reporter;
+
+/// The objects and configuration that were given, and the nodes that were asked about.
+pub struct Objects {
+    /// The objects.
+    pub cluster: Cluster,
+    /// The nodes to look at, in the order of their objects.
+    pub nodes: Vec<String>,
+    /// Whether anything was wrong with an object, and somebody asked.
+    pub verdict: Verdict,
+    config: Config,
+    version: KubeVersion,
+}
+
+/// What the proxiers of one node see.
+pub struct Proxied<'a> {
+    /// The objects.
+    pub cluster: &'a Cluster,
+    /// The node.
+    pub node: &'a str,
+    /// The mode.
+    pub mode: Mode,
+    /// The view of each family.
+    pub views: Vec<NodeView>,
+}
+
+impl Objects {
+    /// Reads objects and configuration, and reports what was wrong with them on standard error.
+    ///
+    /// # Errors
+    /// If nothing could be read, the configuration is refused, or the node is not clear.
+    pub fn load(arguments: &ClusterArgs) -> Result<Objects, Failure> {
+        if arguments.cluster.is_empty() {
+            return Err(Failure::NoInput);
+        }
+        let sources: Vec<Source> = arguments.cluster.iter().map(|path| source(path)).collect();
+        let reading = kps_model::read(&sources);
+        let mut reporter = Reporter::new(arguments.strict);
+        reporter.report(&reading.diagnostics);
+        let (config, findings) = read_config(arguments)?;
+        reporter.report(&findings);
+        let cluster = reading.cluster;
+        if cluster == Cluster::default() {
+            return Err(Failure::NothingRead);
+        }
+        let nodes = nodes(arguments, &config, &cluster)?;
+        reporter.report(&unknown_nodes(&nodes, &cluster));
+        let version = arguments.kube_version;
+        Ok(Objects { cluster, nodes, verdict: reporter.verdict(), config, version })
+    }
+
+    /// Returns what the proxiers of each node see, one node after the other.
+    pub fn proxied(&self) -> impl Iterator<Item = Proxied<'_>> {
+        self.nodes.iter().map(|node| self.seen_by(node))
+    }
+
+    fn seen_by<'a>(&'a self, node: &'a str) -> Proxied<'a> {
+        let view =
+            |family| kps_model::view(&self.cluster, &self.config, node, self.version, family);
+        let views = Family::BOTH.map(view).into();
+        Proxied { cluster: &self.cluster, node, mode: self.config.mode, views }
+    }
+}
+
+fn source(path: &Path) -> Source {
+    if path == Path::new("-") { Source::Stdin } else { Source::Path(path.to_owned()) }
+}
+
+fn read_config(arguments: &ClusterArgs) -> Result<(Config, Vec<Diagnostic>), Failure> {
+    let (file, text) = match &arguments.config {
+        None => (PathBuf::new(), String::new()),
+        Some(file) => (file.clone(), fs::read_to_string(file).map_err(Failure::file(file))?),
+    };
+    config::read(&file.display().to_string(), &text, arguments.mode)
+        .map_err(|source| Failure::Config { file, source })
+}
+
+fn nodes(
+    arguments: &ClusterArgs,
+    config: &Config,
+    cluster: &Cluster,
+) -> Result<Vec<String>, Failure> {
+    let known: Vec<String> = cluster.node_names().map(str::to_owned).collect();
+    let named = arguments.node.as_ref().or(config.hostname_override.as_ref());
+    match (named, known.len()) {
+        _ if arguments.all_nodes && !known.is_empty() => Ok(known),
+        (Some(name), _) if !arguments.all_nodes => Ok(vec![name.clone()]),
+        (_, 0) => Err(Failure::NoNode),
+        (_, 1) => Ok(known),
+        _ => Err(Failure::WhichNode(known)),
+    }
+}
+
+fn unknown_nodes(nodes: &[String], cluster: &Cluster) -> Vec<Diagnostic> {
+    let unknown = nodes.iter().filter(|node| cluster.node(node).is_none());
+    let finding = |node: &String| {
+        Diagnostic::about_cluster(format!(
+            "there is no Node {node}: kube-proxy goes on without one, takes its address to be \
+             loopback and every endpoint to be elsewhere"
+        ))
+    };
+    unknown.map(finding).collect()
+}
