@@ -124,6 +124,18 @@ fn whole_list(piece: &yaml::Piece<'_>) -> Option<Vec<Outcome>> {
 }
 
 fn outcome<F: Format>(text: &str, line: usize, list: Option<&str>) -> Outcome {
+    if let Some(head) = F::glance(text) {
+        match Object::read::<F>(&head, text) {
+            Some(Ok(object)) => return Outcome { line, head, object: Some(Ok(object)) },
+            None if !head.is_outdated() => return Outcome { line, head, object: None },
+            _ => {}
+        }
+    }
+    careful_outcome::<F>(text, line, list)
+}
+
+/// Reads the head as a part of the object, for its name.
+fn careful_outcome<F: Format>(text: &str, line: usize, list: Option<&str>) -> Outcome {
     let mut head: Head = match F::typed::<Option<Head>>(text) {
         Ok(head) => head.unwrap_or_default(),
         Err(failure) => {

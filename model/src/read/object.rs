@@ -42,6 +42,12 @@ pub struct HeadMetadata {
 }
 
 impl Head {
+    /// Tells whether kube-proxy once read such objects, or reads them in another version.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        matches!(self.kind.as_deref(), Some("Endpoints" | "EndpointSlice"))
+    }
+
     /// Returns `Kind namespace/name`, if the kind is known.
     #[must_use]
     pub fn printed(&self) -> Option<String> {
@@ -64,8 +70,19 @@ pub struct Failure {
 
 /// A text format that objects come in.
 pub trait Format {
+    /// Reads a text into a type.
+    fn quick<T: DeserializeOwned>(text: &str) -> Option<T>;
+
+    /// Reads a text into a type again, slower, for an error that names the field.
+    fn careful<T: DeserializeOwned>(text: &str) -> Result<T, Failure>;
+
+    /// Returns what an object says of its kind, if that is plain to see without reading it.
+    fn glance(text: &str) -> Option<Head>;
+
     /// Reads a text into a type; errors name the field.
-    fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Failure>;
+    fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+        Self::quick(text).map_or_else(|| Self::careful(text), Ok)
+    }
 }
 
 /// YAML.
@@ -74,7 +91,30 @@ pub struct Yaml;
 pub struct Json;
 
 impl Format for Yaml {
-    fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    fn quick<T: DeserializeOwned>(text: &str) -> Option<T> {
+        serde_norway::from_str(text).ok()
+    }
+
+    /// Looks at the lines of a block mapping: no line that is indented as its first one can belong
+    /// to anything else, so a plain word after `kind:` there is the kind.
+    fn glance(text: &str) -> Option<Head> {
+        let first = text.lines().find(|line| !line.trim().is_empty() && !is_comment(line))?;
+        let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
+        let mut head = Head::default();
+        for line in text.lines().filter_map(|line| line.strip_prefix(indent)) {
+            if let Some(word) = line.strip_prefix("kind: ") {
+                head.kind = Some(plain_word(word)?.to_owned());
+            } else if let Some(word) = line.strip_prefix("apiVersion: ") {
+                head.api_version = Some(plain_word(word)?.to_owned());
+            }
+            if head.kind.is_some() && head.api_version.is_some() {
+                return Some(head);
+            }
+        }
+        None
+    }
+
+    fn careful<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
         serde_path_to_error::deserialize(serde_norway::Deserializer::from_str(text)).map_err(|e| {
             let line = e.inner().location().map(|place| place.line());
             Failure { line, field: field(&e), message: without_place(&e.inner().to_string()) }
@@ -83,7 +123,15 @@ impl Format for Yaml {
 }
 
 impl Format for Json {
-    fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    fn quick<T: DeserializeOwned>(text: &str) -> Option<T> {
+        serde_json::from_str(text).ok()
+    }
+
+    fn glance(_: &str) -> Option<Head> {
+        None
+    }
+
+    fn careful<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
         serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(
             |e| {
                 let line = Some(e.inner().line());
@@ -91,6 +139,17 @@ impl Format for Json {
             },
         )
     }
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
+}
+
+/// Returns a YAML scalar that is one plain word.
+fn plain_word(text: &str) -> Option<&str> {
+    let word = text.trim_end();
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b'-');
+    (!word.is_empty() && word.bytes().all(is_plain)).then_some(word)
 }
 
 fn field<E>(error: &serde_path_to_error::Error<E>) -> Option<String> {
