@@ -1,8 +1,8 @@
 //! Walks packets through a node's whole state.
 //!
 //! A [`Walker`] is made once of a node's state and then asked about flows. `stack` is the kernel
-//! around the rules, `hooks` the order of everything hooked into it, and a folder for each rule
-//! language walks its chains. Where the kernel would draw at random, or the model cannot know, a
+//! around the rules, `hooks` the order of everything hooked into it, a folder for each rule
+//! language walks its chains, and `ipvs` sends packets to real servers. Where the kernel would draw at random, or the model cannot know, a
 //! walk splits into `branch`es; `outcome` gathers their ends into a [`Walk`].
 
 pub(crate) mod branch;

@@ -5,6 +5,7 @@
 //!                                            └ onward ─ forward, postrouting
 //! from a process: route, output ─ onward ─ postrouting
 //!                               └ to this host ─ postrouting, lo, prerouting, input
+//! by IPVS:        input or output, output from its start, postrouting
 //! ```
 
 use std::net::IpAddr;

@@ -6,6 +6,7 @@ use kps_sim::walk::Premise;
 use kps_sim::{Options, Walker};
 use num_rational::BigRational;
 use num_traits::One;
+use proptest::prelude::*;
 
 use crate::director::{ONE, director};
 use crate::world::{kept, outcome, outside, pod, process, share, shares, walk};
@@ -20,6 +21,22 @@ fn serving(scheduler: &str, weights: &[u32]) -> NodeState {
 
 fn is_unknown(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Unknown(_))
+}
+
+proptest! {
+    #[test]
+    fn whoever_has_weight_is_chosen_and_nobody_else(
+        scheduler in prop::sample::select(vec!["rr", "wrr", "lc", "wlc", "nq", "lblc", "lblcr"]),
+        weights in prop::collection::vec(0_u32..4, 1..9),
+    ) {
+        prop_assume!(weights.iter().any(|weight| *weight > 0));
+        let shares = shares(&serving(scheduler, &weights), &outside("10.96.0.1", 80));
+        prop_assert_eq!(shares.values().sum::<BigRational>(), BigRational::one());
+        let weighty = (5..).zip(&weights).filter(|(_, weight)| **weight > 0);
+        let expected: Vec<_> =
+            weighty.map(|(number, _)| kept(&format!("10.244.0.{number}:8080"))).collect();
+        prop_assert_eq!(shares.into_keys().collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]

@@ -13,19 +13,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kps_flow::{Answer, Dataplane, Outcome, SourceNat};
-use kps_ruleset::host::parse::{parse_addresses, parse_routes};
-use kps_ruleset::{NodeState, nftables};
+use kps_ruleset::NodeState;
+use kps_ruleset::host::parse::parse_routes;
 use kps_sim::Walker;
 use record::Record;
 
 #[test]
 fn nftables_walks_agree_with_the_kernel() {
+    agrees("nftables");
+}
+
+/// Walks every recorded flow of a mode.
+fn agrees(mode: &str) {
     let (mut compared, mut contested) = (0, 0);
     let mut differences = Vec::new();
     for name in clusters() {
-        let state = nftables_state(&name);
+        let state = state(&name, mode);
         let walker = Walker::new(&state);
-        for record in records(&name, "nftables") {
+        for record in records(&name, mode) {
             if record.contested {
                 contested += 1;
                 continue;
@@ -88,15 +93,14 @@ fn same_endpoints(outcomes: &[&Outcome], record: &Record) -> Result<(), String> 
     Ok(())
 }
 
-fn nftables_state(name: &str) -> NodeState {
-    let installed = snapshots().join("corpus").join(name).join("1.37.2/nftables");
-    let mut state = NodeState {
-        nftables: nftables::parse_ruleset(&read(&installed.join("nft.txt"))).value,
-        ..NodeState::default()
-    };
-    state.host.addresses = parse_addresses(&read(&installed.join("addr.txt"))).value;
-    state.host.routes =
-        parse_routes(&read(&snapshots().join("lab").join(name).join("route.txt"))).value;
+/// The state that kube-proxy left, on the node of the recorded run.
+fn state(name: &str, mode: &str) -> NodeState {
+    let installed = snapshots().join("corpus").join(name).join("1.37.2").join(mode);
+    let dump = NodeState::read_dump(&installed).unwrap();
+    assert!(dump.errors.is_empty(), "{name}: {:?}", dump.errors);
+    let routes = read(&snapshots().join("lab").join(name).join("route.txt"));
+    let mut state = dump.state;
+    state.host.routes = parse_routes(&routes).value;
     state
 }
 
