@@ -6,12 +6,7 @@ use kps_ruleset::{NodeState, iptables};
 /// Returns what a node has that the walker does not look at; `None` if it sees everything.
 pub fn not_walked(state: &NodeState) -> Option<String> {
     let families = [(&state.iptables.v4, TableFamily::Ip), (&state.iptables.v6, TableFamily::Ip6)];
-    let table = families.into_iter().find_map(|(rules, twin)| unseen_table(state, rules, twin));
-    let server = || {
-        let count = state.ipvs.services.len();
-        (count > 0).then(|| format!("{count} virtual servers of IPVS"))
-    };
-    table.or_else(server)
+    families.into_iter().find_map(|(rules, twin)| unseen_table(state, rules, twin))
 }
 
 /// Finds a table that decides something. `nft list ruleset` shows the tables of iptables-nft, too,

@@ -37,7 +37,8 @@ fn tell(arguments: &Trace, node: &Node<'_>) -> Result<Report, Failure> {
     let cluster = node.proxied.as_ref().map(|proxied| proxied.cluster);
     let state = &node.state;
     let (flow, walker, walk, owners) = (&flow, &walker, &walk, &owners);
-    let story = Story { flow, state, walker, walk, owners, cluster };
+    let is_reply = arguments.ct == Tracked::Reply;
+    let story = Story { flow, state, walker, walk, owners, is_reply, cluster };
     let path = picked(arguments.pick.as_deref(), walk)?;
     Ok(match arguments.output {
         Output::Text => Report::Text(story.text(path)),

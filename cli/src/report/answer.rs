@@ -73,6 +73,7 @@ impl Answer {
         answer.endpoints = endpoints(walk, &merged);
         answer.assumes = walk.premises().iter().map(ToString::to_string).collect();
         answer.add_reasons(merged.keys().copied());
+        answer.assumes = walk.premises().iter().map(ToString::to_string).collect();
         answer
     }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use kps_flow::Flow;
 
 use super::answer::Answer;
+use super::diagnostics::error;
 use crate::Verdict;
 use crate::flows::Recorded;
 
@@ -34,9 +35,11 @@ impl Tally {
     pub fn verdict(&self) -> Verdict {
         let equal = self.compared - self.differing;
         let _ = writeln!(anstream::stderr(), "{equal} of {} flows as recorded", self.compared);
-        // Comparing nothing shows nothing.
-        let fine = self.compared > 0 && self.differing + self.unreadable == 0;
-        if fine { Verdict::Fine } else { Verdict::Findings }
+        if self.compared == 0 {
+            error("no line has an `outcome` to compare with, so nothing is shown");
+            return Verdict::Findings;
+        }
+        if self.differing + self.unreadable > 0 { Verdict::Findings } else { Verdict::Fine }
     }
 }
 

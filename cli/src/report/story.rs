@@ -29,6 +29,8 @@ pub struct Story<'a> {
     pub walk: &'a Walk,
     /// The Services of chains.
     pub owners: &'a Owners,
+    /// Whether the packet is an answer to the flow.
+    pub is_reply: bool,
     /// The objects, if there are any.
     pub cluster: Option<&'a Cluster>,
 }
@@ -75,24 +77,30 @@ impl Story<'_> {
             let endpoint = delivery.endpoint.to_string();
             word = word.replace(&endpoint, &format!("{endpoint} ({pod})"));
         }
-        match self.service(path) {
-            Some(service) => format!("{word}, by Service {service}"),
-            None => format!("{word}; no Service has a part in it"),
+        let Some(service) = self.service(path).or_else(|| self.owners.of_destination(self.flow))
+        else {
+            return format!("{word}; no Service has a part in it");
+        };
+        let handled = self.service(path).is_some();
+        match path.outcome {
+            _ if self.is_reply => format!("{word}, in answer to what went to Service {service}"),
+            Outcome::Local | Outcome::Pass(_) if !handled => {
+                format!("{word}, though Service {service} has that destination")
+            }
+            _ => format!("{word}, by Service {service}"),
         }
     }
 
-    /// Returns the last ServicePort whose chain the packet went through or whose element it found,
-    /// else the one that has the destination.
+    /// Returns the last ServicePort whose chain the packet went through or whose element it found.
     fn service(&self, path: &Path) -> Option<String> {
-        let by_rules = path.steps.iter().rev().find_map(|step| match (step.place, &step.deed) {
+        path.steps.iter().rev().find_map(|step| match (step.place, &step.deed) {
             (_, Deed::Goes(chain) | Deed::Jumps(chain)) => self.owners.service(*chain),
             (Place::Rule(place), Deed::Found { set: Some(set), element }) => {
                 self.element(&place, *set, *element)?.comment.map(|comment| comment.to_string())
             }
             (Place::Rule(place), _) => self.owners.service(place.chain),
             (Place::Kernel, _) => None,
-        });
-        by_rules.or_else(|| self.owners.of_destination(self.flow))
+        })
     }
 
     fn element(&self, place: &RulePlace, set: Name, index: usize) -> Option<&Element> {
@@ -226,7 +234,8 @@ impl Story<'_> {
 
 fn style_of(outcome: &Outcome) -> Style {
     match outcome {
-        Outcome::Deliver(_) | Outcome::Local | Outcome::Pass(_) => GOOD,
+        Outcome::Deliver(_) => GOOD,
+        Outcome::Local | Outcome::Pass(_) => NAME,
         Outcome::Reject(_) | Outcome::Drop => BAD,
         Outcome::Unknown(_) => WARNING,
     }
