@@ -64,6 +64,7 @@ fn conntrack_notes_no_translation_of_the_destination() {
     assert_eq!(seen, kept("10.244.0.5:8080"));
 }
 
+// kernel: the real server sees the client.
 #[test]
 fn without_conntrack_nothing_is_masqueraded() {
     let state = with_host(director(MARKING, ONE), "", "", "net.ipv4.vs.conntrack = 0\n");

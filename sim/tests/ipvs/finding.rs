@@ -33,6 +33,19 @@ fn a_mark_comes_before_an_address() {
     assert_eq!(outcome(&state, &outside("192.0.2.10", 91)), Outcome::Local);
 }
 
+// kernel: the packet arrives at port 90.
+#[test]
+fn a_persistent_server_by_mark_keeps_the_port() {
+    let rules = "table ip t { chain c { type filter hook prerouting priority 0;
+        tcp dport 90 meta mark set 0x7 } }";
+    let servers = "-A -f 7 -s rr -p 300\n-a -f 7 -r 10.244.0.9:8080 -m -w 1\n";
+    assert_eq!(
+        outcome(&director(rules, servers), &outside("192.0.2.10", 90)),
+        kept("10.244.0.9:90")
+    );
+}
+
+// kernel: the packet arrives at the port that was dialled.
 #[test]
 fn a_persistent_server_of_port_0_takes_every_port() {
     let servers = "-A -t 10.96.0.1:0 -s rr -p 300\n-a -t 10.96.0.1:0 -r 10.244.0.5:0 -m -w 1\n";
@@ -47,6 +60,8 @@ fn without_persistence_a_server_of_port_0_refuses() {
     assert_eq!(outcome(&director("", servers), &outside("10.96.0.1", 4711)), refused);
 }
 
+// kernel: without persistence port 2000 is refused by TCP itself; with it, rule counters in OUTPUT
+// see the real server at port 2000, and nothing at port 1000.
 #[test]
 fn ftp_lets_other_ports_be_unless_it_is_persistent() {
     let servers = "-A -t 10.96.0.1:21 -s rr\n-a -t 10.96.0.1:21 -r 10.244.0.5:21 -m -w 1\n";

@@ -30,6 +30,7 @@ fn input_sees_the_virtual_server_and_output_the_real_one() {
     }
 }
 
+// kernel: the counter of a rule in nat INPUT stays 0.
 #[test]
 fn input_is_left_before_sources_are_translated_there() {
     let rules = "table ip n { chain c { type nat hook input priority 100; snat to 10.9.9.9 } }";
@@ -42,6 +43,7 @@ fn output_has_no_incoming_interface() {
     assert_eq!(under(&rules, &outside("10.96.0.1", 80)), kept("10.244.0.5:8080"));
 }
 
+// kernel: the counter of a rule in nat OUTPUT stays 0.
 #[test]
 fn output_rules_of_nat_are_not_asked_again() {
     let rules = "table ip n {
@@ -60,6 +62,7 @@ fn a_packet_of_a_process_is_served_between_nat_and_filter() {
     assert_eq!(under(&rules, &flow), Outcome::Drop);
 }
 
+// kernel: the send fails with EPERM, and ICMP 3/3 comes from 10.96.0.1.
 #[test]
 fn a_process_that_is_refused_is_told() {
     let servers = "-A -t 10.96.0.1:80 -s rr\n";
@@ -90,6 +93,7 @@ fn the_source_of_ipv6_may_be_an_address_of_kube_ipvs0() {
     assert_eq!(outcome, Outcome::Deliver(Delivery { endpoint, source }));
 }
 
+// kernel: from outside, rules in nat INPUT are asked and those in OUTPUT are not.
 #[test]
 fn a_real_server_on_this_host_gets_the_packet_where_it_is() {
     let servers = "-A -t 10.96.0.1:80 -s rr\n-a -t 10.96.0.1:80 -r 192.0.2.10:6443 -m -w 1\n";
@@ -104,12 +108,22 @@ fn a_real_server_on_this_host_gets_the_packet_where_it_is() {
     assert_eq!(path.packet.input.map(|link| link.as_str()), Some("lo"));
 }
 
+// kernel: only the process gets through.
+#[test]
+fn a_real_server_on_loopback_is_for_processes() {
+    let state = director("", &ONE.replace("10.244.0.5:8080", "127.0.0.1:6443"));
+    assert_eq!(outcome(&state, &outside("10.96.0.1", 80)), Outcome::Drop);
+    assert_eq!(outcome(&state, &process("10.96.0.1", 80)), kept("127.0.0.1:6443"));
+}
+
+// kernel: nothing comes out, and nothing comes back.
 #[test]
 fn a_loopback_source_does_not_leave() {
     let servers = "-A -t 127.0.0.1:80 -s rr\n-a -t 127.0.0.1:80 -r 10.244.0.5:8080 -m -w 1\n";
     assert_eq!(outcome(&director("", servers), &process("127.0.0.1", 80)), Outcome::Drop);
 }
 
+// kernel: ICMP 3/1 from 10.96.0.1.
 #[test]
 fn a_real_server_without_a_route_is_an_unreachable_host() {
     let servers = ONE.replace("10.244.0.5", "10.244.1.5");
