@@ -34,7 +34,8 @@ fn spread(arguments: &Balance, proxied: &Proxied<'_>) -> Result<Report, Failure>
         flow: &flow,
         distribution: &walk.distribution(),
         connections: arguments.connections,
-        seeds: arguments.seed..arguments.seed.saturating_add(arguments.runs),
+        seed: arguments.seed,
+        runs: arguments.runs,
         observed: &arguments.observed,
     };
     spread.check_observed()?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::Range;
 
 use kps_flow::{Distribution, Flow, Outcome};
 use kps_sim::draw::{chi_square_p, draw};
@@ -22,8 +21,10 @@ pub struct Spread<'a> {
     pub distribution: &'a Distribution<Outcome>,
     /// How many connections a draw has.
     pub connections: u64,
-    /// A draw for each.
-    pub seeds: Range<u64>,
+    /// The seed of the first draw.
+    pub seed: u64,
+    /// How many draws there are, each with the next seed.
+    pub runs: u64,
     /// Counts that were seen elsewhere, in the order of the outcomes; may be empty.
     pub observed: &'a [u64],
 }
@@ -49,7 +50,7 @@ impl Spread<'_> {
         let shares = self.distribution.merged();
         let _ = writeln!(out, "{}", self.flow);
         tell_shares(&mut out, &shares);
-        for seed in self.seeds.clone() {
+        for seed in self.seeds() {
             let counts = self.drawn(&shares, seed);
             let title = format!("{} connections drawn with seed {seed}", self.connections);
             tell_counts(&mut out, &title, &shares, &counts);
@@ -79,9 +80,13 @@ impl Spread<'_> {
             "flow": self.flow.to_string(),
             "shares": exact,
             "connections": self.connections,
-            "runs": self.seeds.clone().map(run).collect::<Vec<_>>(),
+            "runs": self.seeds().map(run).collect::<Vec<_>>(),
             "observed": observed,
         })
+    }
+
+    fn seeds(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.runs).map(|run| self.seed.wrapping_add(run))
     }
 
     /// Draws connections, and returns how many had each outcome.
