@@ -11,6 +11,7 @@ mod connections;
 mod director;
 mod finding;
 mod hooks;
+mod matching;
 #[path = "../nftables/world.rs"]
 #[expect(dead_code, reason = "another test needs the rest of this node")]
 mod world;

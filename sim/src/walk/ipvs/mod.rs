@@ -10,6 +10,7 @@
 
 mod answer;
 pub(crate) mod find;
+mod matching;
 mod schedule;
 mod send;
 

@@ -1,0 +1,48 @@
+//! What `-m ipvs` of iptables asks (`net/netfilter/xt_ipvs.c`).
+
+use kps_ruleset::Protocol;
+use kps_ruleset::iptables::{CtDirection, Ipvs, IpvsMethod};
+
+use super::Scheduled;
+use crate::conntrack::CtState;
+use crate::packet::Packet;
+
+impl Scheduled {
+    /// Tells whether `-m ipvs` holds for a packet; `None` if the model cannot tell. `scheduled` is
+    /// what IPVS knows of the packet's connection, `state` what conntrack says.
+    ///
+    /// Every test but `--ipvs` alone fails for a packet that IPVS has not handled.
+    #[must_use]
+    pub fn meets(
+        test: &Ipvs,
+        packet: &Packet,
+        scheduled: Option<&Scheduled>,
+        state: Option<CtState>,
+    ) -> Option<bool> {
+        let alone = Ipvs { is_ipvs: test.is_ipvs, ..Ipvs::default() };
+        if *test == alone {
+            return Some(packet.served == test.is_ipvs.unwrap_or(true));
+        }
+        let Some(scheduled) = scheduled.filter(|_| packet.served) else { return Some(false) };
+        let rest = scheduled.is_server_of(test, packet) && goes(test.direction, state);
+        if rest && test.control_port.is_some() { None } else { Some(rest) }
+    }
+
+    fn is_server_of(&self, test: &Ipvs, packet: &Packet) -> bool {
+        let protocol = Protocol(packet.protocol.number());
+        test.protocol.is_none_or(|test| test.holds(|wanted| *wanted == protocol))
+            && test
+                .address
+                .as_ref()
+                .is_none_or(|test| test.holds(|network| network.contains(self.address.address)))
+            && test.port.is_none_or(|test| test.holds(|port| Some(*port) == self.address.port))
+            && test.method.is_none_or(|test| test.holds(|method| *method == IpvsMethod::Masq))
+    }
+}
+
+/// Tells whether a packet goes in a direction of its connection; it needs to have one.
+fn goes(direction: Option<CtDirection>, state: Option<CtState>) -> bool {
+    let Some(direction) = direction else { return true };
+    let answers = state == Some(CtState::Reply);
+    state.is_some_and(CtState::is_tracked) && answers == (direction == CtDirection::Reply)
+}
