@@ -13,6 +13,9 @@ use kps_render::{iptables, ipvs, nftables, node_state};
 use kps_ruleset::nftables::{parse_ruleset, print_ruleset, print_script};
 use kps_sim::{Options, Walker};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SCALES: [u32; 2] = [1_000, 10_000];
 const ENDPOINTS: u32 = 10;
 

@@ -26,6 +26,11 @@ use args::{Arguments, Command};
 use error::Failure;
 use report::style::BAD;
 
+/// Objects and rules are a great many small allocations, which this allocator serves about twice as
+/// fast as that of the C library.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What a subcommand ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {

@@ -48,11 +48,19 @@ fn cut<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
     }
 }
 
-/// Returns the line where a piece of `text` starts, counted from 1.
-pub fn line_of(text: &str, piece: &str) -> usize {
-    let offset = (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-    let before = text.as_bytes().get(..offset).unwrap_or_default();
-    1 + memchr::memchr_iter(b'\n', before).count()
+/// Returns the line of `text` where each piece starts, counted from 1. Pieces are in order, so each
+/// line is counted once.
+pub fn lines(text: &str, pieces: &[Piece<'_>]) -> Vec<usize> {
+    let (mut counted, mut line) = (0, 1);
+    let start =
+        |piece: &Piece<'_>| (piece.text.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    let mut line_of = |piece: &Piece<'_>| {
+        let before = text.as_bytes().get(counted..start(piece)).unwrap_or_default();
+        line += memchr::memchr_iter(b'\n', before).count();
+        counted = start(piece).max(counted);
+        line
+    };
+    pieces.iter().map(&mut line_of).collect()
 }
 
 /// Returns what an error says, without the library's own account of where.

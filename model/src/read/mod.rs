@@ -84,10 +84,8 @@ fn read_json(input: &Input, text: &str, gathered: &mut Gathered) {
     let (pieces, error) = json::pieces(text);
     let outcomes: Vec<Outcome> = pieces
         .par_iter()
-        .map(|piece| {
-            let line = json::line_of(text, piece.text);
-            outcome::<Json>(piece.text, line, piece.list.as_deref())
-        })
+        .zip(json::lines(text, &pieces))
+        .map(|(piece, line)| outcome::<Json>(piece.text, line, piece.list.as_deref()))
         .collect();
     gathered.add(&input.name, outcomes);
     if let Some(error) = error {
