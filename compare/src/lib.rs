@@ -1,6 +1,6 @@
 //! What pairs of dataplanes tell.
 //!
-//! [`judge`] holds the walk of rendered rules against what Kubernetes promises. Where a mode rightly
+//! [`judge`](mod@judge) holds the walk of rendered rules against what Kubernetes promises. Where a mode rightly
 //! departs from the promise, the [`Exception`] that says so is a value of one closed enum, with the
 //! id by which the difference is known; whatever is neither kept nor excused is a finding.
 

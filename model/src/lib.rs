@@ -6,8 +6,8 @@
 //!            Diagnostic   Config               +--> Intent: what Kubernetes promises for a flow
 //! ```
 //!
-//! [`read`] takes objects in any form that kubectl writes; [`config`] is KubeProxyConfiguration
-//! v1alpha1; [`view`] filters and categorises as kube-proxy does before it writes a rule;
+//! [`read`](mod@read) takes objects in any form that kubectl writes; [`config`] is KubeProxyConfiguration
+//! v1alpha1; [`view`](mod@view) filters and categorises as kube-proxy does before it writes a rule;
 //! [`intent`] is the second opinion, written from the documentation rather than from the rules.
 
 pub mod address;

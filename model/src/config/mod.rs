@@ -1,6 +1,6 @@
 //! kube-proxy's configuration, in the internal form: what rules depend on.
 //!
-//! [`read`] takes a `KubeProxyConfiguration` as written ([`document`]: a whole document, some of its
+//! [`read`] takes a `KubeProxyConfiguration` as written (`document`: a whole document, some of its
 //! fields, or nothing), fills in defaults and validates as kube-proxy does.
 
 mod document;

@@ -1,6 +1,6 @@
 //! Reads objects in any form that kubectl writes: YAML or JSON, one or many documents, lists.
 //!
-//! Each file is cut into pieces ([`yaml`], [`json`]), each piece is typed by itself ([`object`]) on
+//! Each file is cut into pieces (`yaml`, `json`), each piece is typed by itself (`object`) on
 //! all cores, and the objects are gathered in order. Whatever cannot be read becomes a
 //! [`Diagnostic`] with file, line, object and field; the rest goes on.
 

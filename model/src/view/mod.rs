@@ -2,7 +2,7 @@
 //!
 //! [`view`] filters the cluster's objects and sorts endpoints as kube-proxy does before it writes
 //! a rule; one file for each decision: [`frontends`] (Services), [`endpoints`] (slices),
-//! [`categorize`] (policies and topology), [`node`], [`node_ports`], [`detector`].
+//! [`categorize`](mod@categorize) (policies and topology), [`node`], [`node_ports`], [`detector`].
 
 pub mod categorize;
 pub mod detector;

@@ -13,7 +13,7 @@
 //! after DNAT:  endpoints-check  -> @no-endpoint-… -> drop, reject
 //! ```
 //!
-//! The rules changed their shape between releases; [`layout`] holds all of those differences.
+//! The rules changed their shape between releases; `layout` holds all of those differences.
 
 mod base;
 mod chains;

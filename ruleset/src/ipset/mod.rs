@@ -1,9 +1,9 @@
 //! The ipset language: named sets of addresses, networks and ports (ipset(8)).
 //!
-//! [`ast`] is the tree. [`parse`] reads and [`print`] writes what `ipset save` and `ipset list` show,
+//! [`ast`] is the tree. [`parse`] reads and [`print`](mod@print) writes what `ipset save` and `ipset list` show,
 //! and commands as `ipset restore` takes them; [`element`] does so for single elements.
 //! [`transaction`] holds the commands and applies them, within the limits of the kernel.
-//! [`compare`] tells how two nodes' sets differ.
+//! [`compare`](mod@compare) tells how two nodes' sets differ.
 
 pub mod ast;
 pub mod compare;

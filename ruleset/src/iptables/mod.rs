@@ -1,9 +1,9 @@
 //! The iptables language: tables, chains, rules with matches and targets (iptables(8),
 //! iptables-extensions(8)), of both families and of both the `nf_tables` and the legacy tools.
 //!
-//! [`ast`] is the tree. [`parse`] reads it and [`print`] writes it, as `iptables-save`, `iptables -S`
+//! [`ast`] is the tree. [`parse`] reads it and [`print`](mod@print) writes it, as `iptables-save`, `iptables -S`
 //! and `iptables-restore` do. [`build`] writes rules as a program would, and keeps the order.
-//! [`transaction`] holds the commands and applies them. [`compare`] tells how two rule sets differ.
+//! [`transaction`] holds the commands and applies them. [`compare`](mod@compare) tells how two rule sets differ.
 
 pub mod ast;
 pub mod build;

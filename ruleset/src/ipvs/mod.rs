@@ -1,8 +1,8 @@
 //! The IPVS language: virtual servers and their real servers (ipvsadm(8)).
 //!
 //! [`ast`] is the tree. [`parse`] reads what `ipvsadm-save -n`, `ipvsadm -Ln` and `/proc/net/ip_vs`
-//! show, [`print`] writes the first form in the tool's order. [`transaction`] holds the commands and
-//! applies them. [`compare`] tells how two nodes' tables differ.
+//! show, [`print`](mod@print) writes the first form in the tool's order. [`transaction`] holds the commands and
+//! applies them. [`compare`](mod@compare) tells how two nodes' tables differ.
 
 pub mod ast;
 pub mod compare;

@@ -5,8 +5,8 @@
 //! tree does not model, or whose options make no sense, stays as [`Unknown`](super::Unknown) in its
 //! place, and a line that breaks the structure is reported while the reader goes on.
 //!
-//! [`rule`] reads a rule, [`matches`], [`stateful`] and [`targets`] the options of extensions, and
-//! [`args`] their values.
+//! `rule` reads a rule, [`matches`], `stateful` and `targets` the options of extensions, and
+//! `args` their values.
 
 mod args;
 mod command;

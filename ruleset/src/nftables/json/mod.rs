@@ -1,6 +1,6 @@
 //! The tree as JSON: what `nft -j list ruleset` shows (libnftables-json(5)).
 //!
-//! [`model`] has the objects as the JSON has them; `write` and `read` turn the tree into them and
+//! `model` has the objects as the JSON has them; `write` and `read` turn the tree into them and
 //! back, expression by expression. The JSON of nft 1.0.6 leaves out some things that the text has:
 //! comments of tables and chains, the flag `dynamic`, the default of a rejection (which it spells
 //! out). They are read where a newer nft writes them, and `dynamic` follows from the rules: only a

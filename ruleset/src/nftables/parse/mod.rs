@@ -6,7 +6,7 @@
 //! end of its rule, and what breaks the structure of the text is reported as a [`ParseError`] while
 //! the reader goes on with the next line.
 //!
-//! [`Lexer`](lexer::Lexer) cuts the text into tokens without copying. The files after it read one
+//! `Lexer` cuts the text into tokens without copying. The files after it read one
 //! layer of the grammar each, from constants up to commands. None of them recurses with the input,
 //! so deep nesting cannot overflow the stack.
 

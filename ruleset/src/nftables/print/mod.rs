@@ -2,7 +2,7 @@
 //!
 //! The list form is that of nft 1.0.6, byte for byte. The script form is spelled as knftables, the
 //! library of kube-proxy, writes it: one command a line, blanks round punctuation, the older words
-//! of marks (`mark set mark or 0x00004000`). Both come from one [`Writer`], because most of the
+//! of marks (`mark set mark or 0x00004000`). Both come from one `Writer`, because most of the
 //! language is the same in both. JSON is written elsewhere.
 
 mod expr;
