@@ -132,7 +132,7 @@ pub struct Trace {
     /// Who sends the packet
     #[arg(long, value_name = "CLIENT")]
     pub from: String,
-    /// Where to: ADDR:PORT or ADDR:PORT/PROTO, IPv6 in brackets; ADDR/ICMP; svc:NS/NAME[:PORT]
+    /// Where to: ADDR:PORT or ADDR:PORT/PROTO, IPv6 in brackets; ADDR/ICMP; svc:NS/NAME:PORT
     #[arg(long, value_name = "ADDR:PORT[/PROTO]")]
     pub to: String,
     /// The interface by which the packet comes in [default: that of the route to the client]
