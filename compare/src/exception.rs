@@ -3,9 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use kps_flow::{Flow, Outcome, Promise};
+use kps_flow::{Flow, Promise, SourcePromise};
 use kps_model::intent::{Frontend, Owner};
-use kps_model::{Mode, NodeView};
+use kps_model::{KubeVersion, Mode, NodeView};
 
 /// A documented departure from the promise. The names are the ids under which the differences
 /// between modes are known in the migration notes of kube-proxy (kubernetes.io, "Virtual IPs and
@@ -23,28 +23,30 @@ pub enum Exception {
     D08,
     /// ICMP to the cluster IP of a Service: nftables refuses it like any other packet.
     D09,
+    /// A pod elsewhere that reaches itself: nftables keeps its source since 1.36, which looks for
+    /// endpoints of this node alone (kubernetes/kubernetes#136499).
+    D20,
 }
 
 impl Exception {
     /// All of them, in the order of their ids.
-    pub const ALL: [Exception; 4] =
-        [Exception::D03, Exception::D07, Exception::D08, Exception::D09];
+    pub const ALL: [Exception; 5] =
+        [Exception::D03, Exception::D07, Exception::D08, Exception::D09, Exception::D20];
 
-    /// Tells whether it excuses that an outcome departs from the promise for a flow.
+    /// Returns what the mode keeps instead of the promise for a flow; `None` if this exception is
+    /// not about the flow.
     #[must_use]
-    pub fn excuses(self, case: &Case<'_>) -> bool {
+    pub fn instead(self, case: &Case<'_>) -> Option<Promise> {
         if case.mode != Mode::Nftables {
-            return false;
+            return None;
         }
+        let refused = case.is_unowned_on_cluster_ip().then_some(Promise::Refused);
         match self {
-            Exception::D03 => case.is_node_port_on_loopback() && *case.outcome == Outcome::Local,
-            Exception::D07 => {
-                case.flow.protocol.has_ports() && case.is_unowned_on_cluster_ip() && case.refuses()
-            }
-            Exception::D08 => case.is_unallocated() && *case.outcome == Outcome::Drop,
-            Exception::D09 => {
-                !case.flow.protocol.has_ports() && case.is_unowned_on_cluster_ip() && case.refuses()
-            }
+            Exception::D03 => case.is_node_port_on_loopback().then_some(Promise::Host),
+            Exception::D07 => refused.filter(|_| case.flow.protocol.has_ports()),
+            Exception::D08 => case.is_unallocated().then_some(Promise::Discarded),
+            Exception::D09 => refused.filter(|_| !case.flow.protocol.has_ports()),
+            Exception::D20 => case.with_hairpins_elsewhere_free(),
         }
     }
 }
@@ -55,7 +57,7 @@ impl fmt::Display for Exception {
     }
 }
 
-/// A flow whose outcome departs from the promise.
+/// A flow for which the promise is not kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     /// The mode.
@@ -68,8 +70,6 @@ pub struct Case<'a> {
     pub owner: Owner<'a>,
     /// What is promised.
     pub promise: &'a Promise,
-    /// What happens.
-    pub outcome: &'a Outcome,
 }
 
 impl Case<'_> {
@@ -93,7 +93,19 @@ impl Case<'_> {
         self.view.ports.iter().any(|port| port.port.cluster_ip == address)
     }
 
-    fn refuses(&self) -> bool {
-        matches!(self.outcome, Outcome::Reject(_))
+    /// Returns the promise without its word on the source of a client that is an endpoint on
+    /// another node.
+    fn with_hairpins_elsewhere_free(&self) -> Option<Promise> {
+        let (Owner::Port(port, _), Promise::Endpoints(promised)) = (self.owner, self.promise)
+        else {
+            return None;
+        };
+        let client = self.flow.source.filter(|_| self.view.version >= KubeVersion::V1_36)?;
+        let mut loose = promised.clone();
+        let hairpins = port.endpoints.iter().filter(|e| e.address.ip() == client && !e.is_local);
+        for hairpin in hairpins {
+            loose.entry(hairpin.address).and_modify(|source| *source = SourcePromise::Free);
+        }
+        (loose != *promised).then_some(Promise::Endpoints(loose))
     }
 }

@@ -46,33 +46,23 @@ pub fn judge(walker: &Walker<'_>, view: &NodeView, mode: Mode, flow: &Flow) -> J
     let promise = intent.promise(flow);
     let options = Options { fresh: true, ..Options::default() };
     let distribution = walker.walk(flow, &options).distribution();
-    let answer = Answer::Exact(distribution.clone());
-    match agree(&answer, &Answer::Promised(promise.clone()), Strictness::Shares) {
-        Ok(()) => Judgement::Kept,
-        Err(disagreement) => {
-            let case = |outcome| Case { mode, view, flow, owner, promise: &promise, outcome };
-            excuse(&distribution, case).map_or_else(
-                || {
-                    Judgement::Broken(Box::new(finding(
-                        flow,
-                        &promise,
-                        &distribution,
-                        disagreement,
-                    )))
-                },
-                Judgement::Excused,
-            )
-        }
+    let Err(disagreement) = hold(&distribution, &promise) else { return Judgement::Kept };
+    let case = Case { mode, view, flow, owner, promise: &promise };
+    match excuse(&distribution, &case) {
+        Some(exception) => Judgement::Excused(exception),
+        None => Judgement::Broken(Box::new(finding(flow, &promise, &distribution, disagreement))),
     }
 }
 
-/// Returns the exception that excuses every outcome.
-fn excuse<'a>(
-    distribution: &'a Distribution<Outcome>,
-    case: impl Fn(&'a Outcome) -> Case<'a>,
-) -> Option<Exception> {
+fn hold(distribution: &Distribution<Outcome>, promise: &Promise) -> Result<(), Disagreement> {
+    let happens = Answer::Exact(distribution.clone());
+    agree(&happens, &Answer::Promised(promise.clone()), Strictness::Shares)
+}
+
+/// Returns the exception that says what happens.
+fn excuse(distribution: &Distribution<Outcome>, case: &Case<'_>) -> Option<Exception> {
     let excuses = |exception: &Exception| {
-        distribution.branches().iter().all(|(_, outcome)| exception.excuses(&case(outcome)))
+        exception.instead(case).is_some_and(|promise| hold(distribution, &promise).is_ok())
     };
     Exception::ALL.into_iter().find(excuses)
 }

@@ -207,8 +207,7 @@ impl<'a> Intent<'a> {
             return SourcePromise::Free;
         }
         if flow.source == Some(endpoint.address.ip()) {
-            let here = endpoint.is_local;
-            return if here { SourcePromise::Rewritten } else { SourcePromise::Free };
+            return SourcePromise::Rewritten;
         }
         let rewritten = match frontend {
             Frontend::ClusterIp => {

@@ -1,7 +1,9 @@
 //! Small random clusters in which addresses and ports meet, and flows that aim at them.
 //!
 //! One node under test, `a`, and one other, `b`. Pods of `a` are 10.244.0.N behind `vethN`, those of
-//! `b` 10.244.1.N. Everything is IPv4: families do not meet in a proxier.
+//! `b` 10.244.1.N. Written in IPv4; [`family`] says the same in IPv6.
+
+pub mod family;
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -21,20 +23,31 @@ use proptest::sample::select;
 pub const NODE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
 
 pub fn clusters() -> impl Strategy<Value = Cluster> {
-    (vec(service(), 1..5), any::<bool>()).prop_map(|(services, cidr)| {
-        let mut cluster = Cluster { nodes: vec![node("a", 0), node("b", 1)], ..Cluster::default() };
-        for (number, (mut service, mut slice)) in services.into_iter().enumerate() {
-            name(&mut service, &mut slice, number);
-            cluster.services.push(service);
-            cluster.slices.push(slice);
-        }
-        if cidr {
-            let spec = ServiceCidrSpec { cidrs: vec!["10.96.0.0/16".into()] };
-            let metadata = Metadata { name: "kubernetes".into(), ..Metadata::default() };
-            cluster.service_cidrs.push(ServiceCidr { metadata, spec });
-        }
-        cluster
-    })
+    (vec(service(), 1..5), vec(endpoint(), 0..3), any::<bool>()).prop_map(
+        |(services, again, cidr)| {
+            let mut cluster =
+                Cluster { nodes: vec![node("a", 0), node("b", 1)], ..Cluster::default() };
+            for (number, (mut service, mut slice)) in services.into_iter().enumerate() {
+                name(&mut service, &mut slice, number);
+                cluster.services.push(service);
+                cluster.slices.push(slice);
+            }
+            cluster.slices.extend(second_slice(&cluster.slices[0], again));
+            if cidr {
+                let spec = ServiceCidrSpec { cidrs: vec!["10.96.0.0/16".into()] };
+                let metadata = Metadata { name: "kubernetes".into(), ..Metadata::default() };
+                cluster.service_cidrs.push(ServiceCidr { metadata, spec });
+            }
+            cluster
+        },
+    )
+}
+
+/// Another slice of the same Service, which may repeat endpoints with other conditions.
+fn second_slice(first: &EndpointSlice, endpoints: Vec<SliceEndpoint>) -> Option<EndpointSlice> {
+    let mut slice = EndpointSlice { endpoints, ..first.clone() };
+    slice.metadata.name.push_str("-again");
+    (!slice.endpoints.is_empty()).then_some(slice)
 }
 
 fn name(service: &mut Service, slice: &mut EndpointSlice, number: usize) {
@@ -142,6 +155,7 @@ pub fn configs(mode: Mode) -> impl Strategy<Value = Config> {
         cidr("none"),
         DetectLocal::NodeCidr,
         DetectLocal::InterfaceNamePrefix("veth".into()),
+        DetectLocal::BridgeInterface("veth2".into()),
     ];
     let addresses = vec![
         vec![],
@@ -163,19 +177,48 @@ pub fn configs(mode: Mode) -> impl Strategy<Value = Config> {
     )
 }
 
+/// Where a flow may go: address, protocol, port.
+type Target = (String, Protocol, u16);
+
+/// Clusters with flows of which most aim at an address and port that a Service has.
+pub fn clusters_and_flows(flows: usize) -> impl Strategy<Value = (Cluster, Vec<Flow>)> {
+    clusters().prop_flat_map(move |cluster| {
+        let targets = cluster.services.iter().flat_map(targets).collect();
+        (Just(cluster), vec(flow(targets), flows))
+    })
+}
+
+fn targets(service: &Service) -> Vec<Target> {
+    let spec = &service.spec;
+    let vips = service.status.load_balancer.ingress.iter().map(|ingress| &ingress.ip);
+    let addresses = spec.cluster_ips.iter().chain(&spec.external_ips).chain(vips);
+    let mut targets = Vec::new();
+    for port in &spec.ports {
+        let protocol = port.protocol.as_deref().and_then(|word| word.parse().ok());
+        let (Some(protocol), Ok(number)) = (protocol, u16::try_from(port.port)) else { continue };
+        targets.extend(addresses.clone().map(|address| (address.clone(), protocol, number)));
+        let node_port = port.node_port.and_then(|number| u16::try_from(number).ok());
+        for address in [NODE, Ipv4Addr::LOCALHOST] {
+            targets.extend(node_port.map(|number| (address.to_string(), protocol, number)));
+        }
+    }
+    targets
+}
+
 prop_compose! {
-    pub fn flows()(
-        client in 0u8..5,
+    fn flow(targets: Vec<Target>)(
+        client in 0u8..6,
         host in 2u8..8,
-        protocol in select(vec![
-            Protocol::Tcp, Protocol::Tcp, Protocol::Tcp, Protocol::Tcp, Protocol::Udp, Protocol::Sctp, Protocol::Icmp,
-        ]),
-        port in select(vec![80, 80, 80, 81, 30080, 30081, 9]),
-        destination in select(vec![
+        target in option::weighted(0.75, select(targets)),
+        stray_protocol in select(vec![Protocol::Tcp, Protocol::Tcp, Protocol::Udp, Protocol::Sctp, Protocol::Icmp]),
+        stray_port in select(vec![80, 80, 80, 81, 30080, 30081, 9]),
+        stray in select(vec![
             "10.96.0.1", "10.96.0.1", "10.96.0.2", "10.96.0.3", "203.0.113.1", "203.0.113.11", "10.96.0.9", "203.0.113.1", "203.0.113.2", "203.0.113.11",
             "203.0.113.12", "192.0.2.10", "192.0.2.10", "127.0.0.1", "10.244.1.3", "198.51.100.99",
         ]),
     ) -> Flow {
+        let stray = (stray.to_owned(), stray_protocol, stray_port);
+        let (destination, protocol, port) = target.unwrap_or(stray);
         let destination: IpAddr = destination.parse().unwrap_or(IpAddr::V4(NODE));
         // Loopback can only be dialled from the node itself.
         let client = if destination.is_loopback() { 4 } else { client };
@@ -184,7 +227,8 @@ prop_compose! {
             1 => (ClientClass::RemotePod, Some(Ipv4Addr::new(10, 244, 1, host)), Some("eth0".into())),
             2 => (ClientClass::Outside, Some(Ipv4Addr::new(198, 51, 100, host)), Some("eth0".into())),
             3 => (ClientClass::Outside, Some(Ipv4Addr::new(192, 0, 2, 100 + host)), Some("eth0".into())),
-            _ => (ClientClass::Node, None, None),
+            4 => (ClientClass::Node, None, None),
+            _ => (ClientClass::Node, Some(NODE), None),
         };
         Flow {
             client: class,
