@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::read::object::{Failure, Head};
+use crate::read::form::Failure;
+use crate::read::object::Head;
 
 /// A finding about an input. Reading goes on after each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,13 +71,13 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Writes `Kind namespace/name`, or `Kind name` for what has no namespace.
+/// Writes `Kind namespace/name`, without the parts that are empty.
 #[must_use]
 pub fn object_name(kind: &str, namespace: &str, name: &str) -> String {
-    if namespace.is_empty() {
-        format!("{kind} {name}")
-    } else {
-        format!("{kind} {namespace}/{name}")
+    match (namespace, name) {
+        ("", "") => kind.to_owned(),
+        ("", name) => format!("{kind} {name}"),
+        (namespace, name) => format!("{kind} {namespace}/{name}"),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod intent;
 pub mod objects;
 pub mod read;
 pub mod service_port;
+mod text;
 pub mod version;
 pub mod view;
 

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
+use crate::text::{optional_text, text, text_map, texts};
+
 /// Reads `null` as if the field were absent.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -19,22 +21,22 @@ where
 
 /// `metadata`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct Metadata {
     /// The name.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// The namespace; empty for what has none.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub namespace: String,
     /// The labels.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text_map")]
     pub labels: BTreeMap<String, String>,
 }
 
 /// `v1` Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct Service {
     /// Who it is.
     #[serde(deserialize_with = "or_default")]
@@ -49,36 +51,39 @@ pub struct Service {
 
 /// `spec` of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct ServiceSpec {
     /// The type; empty means ClusterIP.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", deserialize_with = "optional_text")]
     pub kind: Option<String>,
     /// The primary cluster IP, or `None`.
-    #[serde(rename = "clusterIP")]
+    #[serde(rename = "clusterIP", deserialize_with = "optional_text")]
     pub cluster_ip: Option<String>,
     /// The cluster IPs, one a family.
-    #[serde(rename = "clusterIPs", deserialize_with = "or_default")]
+    #[serde(rename = "clusterIPs", deserialize_with = "texts")]
     pub cluster_ips: Vec<String>,
     /// The families of `clusterIPs`.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "texts")]
     pub ip_families: Vec<String>,
     /// The ports.
     #[serde(deserialize_with = "or_default")]
     pub ports: Vec<ServicePort>,
     /// Addresses that an administrator routes to the nodes.
-    #[serde(rename = "externalIPs", deserialize_with = "or_default")]
+    #[serde(rename = "externalIPs", deserialize_with = "texts")]
     pub external_ips: Vec<String>,
     /// Cluster or Local, for traffic from outside.
+    #[serde(deserialize_with = "optional_text")]
     pub external_traffic_policy: Option<String>,
     /// Cluster or Local, for traffic to the cluster IP.
+    #[serde(deserialize_with = "optional_text")]
     pub internal_traffic_policy: Option<String>,
     /// None or ClientIP.
+    #[serde(deserialize_with = "optional_text")]
     pub session_affinity: Option<String>,
     /// The affinity time.
     pub session_affinity_config: Option<SessionAffinityConfig>,
     /// Who may use the load balancer IPs.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "texts")]
     pub load_balancer_source_ranges: Vec<String>,
     /// The port of the health check.
     pub health_check_node_port: Option<i32>,
@@ -86,12 +91,13 @@ pub struct ServiceSpec {
 
 /// A port of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct ServicePort {
     /// Its name.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// Its protocol; absent means TCP.
+    #[serde(deserialize_with = "optional_text")]
     pub protocol: Option<String>,
     /// Its number.
     #[serde(deserialize_with = "or_default")]
@@ -102,7 +108,7 @@ pub struct ServicePort {
 
 /// `sessionAffinityConfig`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct SessionAffinityConfig {
     /// For ClientIP.
     #[serde(rename = "clientIP", deserialize_with = "or_default")]
@@ -111,7 +117,7 @@ pub struct SessionAffinityConfig {
 
 /// `sessionAffinityConfig.clientIP`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct ClientIpConfig {
     /// In seconds; absent means three hours.
     pub timeout_seconds: Option<i32>,
@@ -119,7 +125,7 @@ pub struct ClientIpConfig {
 
 /// `status` of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct ServiceStatus {
     /// What the load balancer said.
     #[serde(deserialize_with = "or_default")]
@@ -128,7 +134,7 @@ pub struct ServiceStatus {
 
 /// `status.loadBalancer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct LoadBalancerStatus {
     /// The ways in.
     #[serde(deserialize_with = "or_default")]
@@ -137,24 +143,25 @@ pub struct LoadBalancerStatus {
 
 /// A way in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct Ingress {
     /// Its address; empty if it has only a host name.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub ip: String,
     /// VIP or Proxy; absent means VIP (KEP-1860).
+    #[serde(deserialize_with = "optional_text")]
     pub ip_mode: Option<String>,
 }
 
 /// `discovery.k8s.io/v1` EndpointSlice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct EndpointSlice {
     /// Who it is.
     #[serde(deserialize_with = "or_default")]
     pub metadata: Metadata,
     /// IPv4, IPv6 or FQDN.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub address_type: String,
     /// The endpoints.
     #[serde(deserialize_with = "or_default")]
@@ -166,15 +173,16 @@ pub struct EndpointSlice {
 
 /// An endpoint of a slice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct SliceEndpoint {
     /// Its addresses; only the first is used.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "texts")]
     pub addresses: Vec<String>,
     /// Its conditions.
     #[serde(deserialize_with = "or_default")]
     pub conditions: Conditions,
     /// The node that it is on.
+    #[serde(deserialize_with = "optional_text")]
     pub node_name: Option<String>,
     /// Whom it is meant for.
     #[serde(deserialize_with = "or_default")]
@@ -186,7 +194,7 @@ pub struct SliceEndpoint {
 
 /// The conditions of an endpoint; each may be unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct Conditions {
     /// Whether it takes new connections; unknown means yes.
     pub ready: Option<bool>,
@@ -198,7 +206,7 @@ pub struct Conditions {
 
 /// Whom an endpoint is meant for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct Hints {
     /// Zones.
     #[serde(deserialize_with = "or_default")]
@@ -210,32 +218,37 @@ pub struct Hints {
 
 /// A zone or node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct Hint {
     /// Its name.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub name: String,
 }
 
 /// The object behind an endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct TargetRef {
     /// Its kind, usually Pod.
+    #[serde(deserialize_with = "optional_text")]
     pub kind: Option<String>,
     /// Its namespace.
+    #[serde(deserialize_with = "optional_text")]
     pub namespace: Option<String>,
     /// Its name.
+    #[serde(deserialize_with = "optional_text")]
     pub name: Option<String>,
 }
 
 /// A port of a slice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct SlicePort {
     /// Its name; a port without one is passed over.
+    #[serde(deserialize_with = "optional_text")]
     pub name: Option<String>,
     /// Its protocol; absent means TCP.
+    #[serde(deserialize_with = "optional_text")]
     pub protocol: Option<String>,
     /// The number on which the endpoints listen; absent means that they say it otherwise.
     pub port: Option<i32>,
@@ -243,7 +256,7 @@ pub struct SlicePort {
 
 /// `v1` Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct Node {
     /// Who it is.
     #[serde(deserialize_with = "or_default")]
@@ -258,19 +271,19 @@ pub struct Node {
 
 /// `spec` of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct NodeSpec {
     /// The primary range of its pods.
-    #[serde(rename = "podCIDR")]
+    #[serde(rename = "podCIDR", deserialize_with = "optional_text")]
     pub pod_cidr: Option<String>,
     /// The ranges of its pods, one a family.
-    #[serde(rename = "podCIDRs", deserialize_with = "or_default")]
+    #[serde(rename = "podCIDRs", deserialize_with = "texts")]
     pub pod_cidrs: Vec<String>,
 }
 
 /// `status` of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct NodeStatus {
     /// Its addresses.
     #[serde(deserialize_with = "or_default")]
@@ -279,19 +292,19 @@ pub struct NodeStatus {
 
 /// An address of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct NodeAddress {
     /// InternalIP, ExternalIP, Hostname, InternalDNS or ExternalDNS.
-    #[serde(rename = "type", deserialize_with = "or_default")]
+    #[serde(rename = "type", deserialize_with = "text")]
     pub kind: String,
     /// The address.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text")]
     pub address: String,
 }
 
 /// `networking.k8s.io/v1` ServiceCIDR.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct ServiceCidr {
     /// Who it is.
     #[serde(deserialize_with = "or_default")]
@@ -303,9 +316,9 @@ pub struct ServiceCidr {
 
 /// `spec` of a ServiceCIDR.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a mapping")]
 pub struct ServiceCidrSpec {
     /// The ranges, one a family.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "texts")]
     pub cidrs: Vec<String>,
 }

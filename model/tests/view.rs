@@ -84,6 +84,16 @@ fn the_policy_for_outside_traffic_needs_a_way_in() {
 }
 
 #[test]
+fn of_two_ports_with_one_key_the_later_one_wins() {
+    let twice = "ports: [{name: http, port: 80}, {name: http, port: 81}]";
+    let text = service("").replace("ports: [{name: http, port: 80}]", twice);
+    let reading = read_text("objects", &text);
+    assert_eq!(reading.diagnostics[0].field.as_deref(), Some("spec.ports[0].name"));
+    let view = view(&reading.cluster, &Config::default(), "a", KubeVersion::NEWEST, Family::V4);
+    assert_eq!(view.ports.iter().map(|p| p.port.port).collect::<Vec<_>>(), [81]);
+}
+
+#[test]
 fn a_range_of_length_zero_lifts_the_restriction() {
     let ranges = |list: &str| {
         port(&service(&format!("loadBalancerSourceRanges: [{list}]"))).port.source_ranges.len()

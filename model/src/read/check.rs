@@ -9,7 +9,9 @@ use kps_flow::Family;
 use super::object::Object;
 use crate::address::{parse_address, parse_prefix};
 use crate::diagnostic::Severity;
-use crate::objects::{EndpointSlice, Node, Service, ServiceCidr, SlicePort};
+use crate::objects::{
+    EndpointSlice, Node, Service, ServiceCidr, ServicePort, ServiceSpec, SlicePort,
+};
 use crate::view::endpoints::SERVICE_NAME;
 use crate::view::frontends::{HEADLESS, protocol};
 
@@ -49,8 +51,17 @@ impl Oddities {
         }
     }
 
+    fn namespace(&mut self, namespace: &str) {
+        if namespace.is_empty() {
+            let message = "absent; taken to be `default`".to_owned();
+            let field = "metadata.namespace".to_owned();
+            self.0.push(Oddity { severity: Severity::Note, field, message });
+        }
+    }
+
     fn service(&mut self, service: &Service) {
         self.name(&service.metadata.name);
+        self.namespace(&service.metadata.namespace);
         let spec = &service.spec;
         if spec.kind.as_deref() == Some("ExternalName") {
             return;
@@ -76,7 +87,34 @@ impl Oddities {
                 );
             }
         }
+        self.choices(spec);
         self.service_ports(service);
+    }
+
+    /// Looks at fields that have a few values each; kube-proxy takes any other for the usual one.
+    fn choices(&mut self, spec: &ServiceSpec) {
+        const POLICIES: &[&str] = &["Cluster", "Local"];
+        let types = &["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
+        self.choice("spec.type", spec.kind.as_deref(), types);
+        self.choice(
+            "spec.sessionAffinity",
+            spec.session_affinity.as_deref(),
+            &["None", "ClientIP"],
+        );
+        let outside = spec.external_traffic_policy.as_deref();
+        self.choice("spec.externalTrafficPolicy", outside, POLICIES);
+        let inside = spec.internal_traffic_policy.as_deref();
+        self.choice("spec.internalTrafficPolicy", inside, POLICIES);
+        for (index, family) in spec.ip_families.iter().enumerate() {
+            self.choice(&format!("spec.ipFamilies[{index}]"), Some(family), &["IPv4", "IPv6"]);
+        }
+    }
+
+    fn choice(&mut self, field: &str, value: Option<&str>, known: &[&str]) {
+        if let Some(value) = value.filter(|value| !value.is_empty() && !known.contains(value)) {
+            let message = format!("`{value}` is none of {}; it has no effect", known.join(", "));
+            self.warn(field.to_owned(), message);
+        }
     }
 
     fn cluster_ips(&mut self, service: &Service) {
@@ -101,11 +139,19 @@ impl Oddities {
                 self.number(field("nodePort"), port.node_port);
             }
             self.protocol(field("protocol"), port.protocol.as_deref());
+            let is_same = |other: &ServicePort| {
+                other.name == port.name
+                    && protocol(other.protocol.as_deref()) == protocol(port.protocol.as_deref())
+            };
+            if service.spec.ports[index + 1..].iter().any(is_same) {
+                self.warn(field("name"), "a later port has the same name and protocol and wins");
+            }
         }
     }
 
     fn slice(&mut self, slice: &EndpointSlice) {
         self.name(&slice.metadata.name);
+        self.namespace(&slice.metadata.namespace);
         let labels = &slice.metadata.labels;
         if labels.contains_key(HEADLESS) {
             return;

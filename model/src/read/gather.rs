@@ -1,13 +1,18 @@
 //! Gathers objects into a cluster: the last of several objects of one name wins.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 
 use super::check::check;
-use super::object::Object;
+use super::object::{Head, Object};
 use super::{Outcome, Reading};
 use crate::diagnostic::{Place, Severity, object_name};
 use crate::objects::{EndpointSlice, Metadata, Node, Service, ServiceCidr};
 use crate::{Cluster, Diagnostic};
+
+/// The namespace of what is created without one.
+const DEFAULT_NAMESPACE: &str = "default";
 
 type ByName<T> = IndexMap<(String, String), T>;
 
@@ -19,6 +24,7 @@ pub(crate) struct Gathered {
     nodes: ByName<Node>,
     service_cidrs: ByName<ServiceCidr>,
     diagnostics: Vec<Diagnostic>,
+    passed_over: BTreeMap<String, usize>,
 }
 
 impl Gathered {
@@ -36,26 +42,37 @@ impl Gathered {
                 Some(Err(ref failure)) => {
                     self.diagnostics.push(Diagnostic::untyped(place, &outcome.head, failure));
                 }
-                None => self.diagnostics.extend(Diagnostic::outdated(place, &outcome.head)),
+                None => self.pass_over(place, outcome.head),
             }
         }
     }
 
     /// Ends the reading.
     pub fn finish(self) -> Reading {
+        let Gathered { services, slices, nodes, service_cidrs, diagnostics, passed_over } = self;
         let cluster = Cluster {
-            services: self.services.into_values().collect(),
-            slices: self.slices.into_values().collect(),
-            nodes: self.nodes.into_values().collect(),
-            service_cidrs: self.service_cidrs.into_values().collect(),
+            services: services.into_values().collect(),
+            slices: slices.into_values().collect(),
+            nodes: nodes.into_values().collect(),
+            service_cidrs: service_cidrs.into_values().collect(),
         };
-        Reading { cluster, diagnostics: self.diagnostics }
+        Reading { cluster, diagnostics, passed_over }
     }
 
-    fn keep(&mut self, object: Object, place: Place) {
+    fn pass_over(&mut self, place: Place, head: Head) {
+        match (Diagnostic::outdated(place, &head), head.kind) {
+            (Some(diagnostic), _) => self.diagnostics.push(diagnostic),
+            (None, Some(kind)) => *self.passed_over.entry(kind).or_default() += 1,
+            (None, None) => {}
+        }
+    }
+
+    fn keep(&mut self, mut object: Object, place: Place) {
+        let oddities = check(&object);
+        object.fill_in_namespace();
         let name = object.name();
         let printed = object_name(object.kind(), &name.0, &name.1);
-        self.diagnostics.extend(check(&object).into_iter().map(|oddity| Diagnostic {
+        self.diagnostics.extend(oddities.into_iter().map(|oddity| Diagnostic {
             severity: oddity.severity,
             place: place.clone(),
             object: Some(printed.clone()),
@@ -87,6 +104,18 @@ impl Object {
             Object::Slice(object) => &object.metadata,
             Object::Node(object) => &object.metadata,
             Object::ServiceCidr(object) => &object.metadata,
+        }
+    }
+
+    /// Puts an object that names no namespace where kubectl puts it.
+    fn fill_in_namespace(&mut self) {
+        let metadata = match self {
+            Object::Service(object) => &mut object.metadata,
+            Object::Slice(object) => &mut object.metadata,
+            Object::Node(_) | Object::ServiceCidr(_) => return,
+        };
+        if metadata.namespace.is_empty() {
+            DEFAULT_NAMESPACE.clone_into(&mut metadata.namespace);
         }
     }
 

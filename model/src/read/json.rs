@@ -3,16 +3,24 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::object::Head;
+
+/// How deep arrays of objects may be nested; what is deeper is no object.
+const MAX_DEPTH: usize = 8;
+
 /// One object of a file.
 pub struct Piece<'a> {
     /// Its text.
     pub text: &'a str,
-    /// The kind of the typed list that it was cut from.
-    pub list: Option<String>,
+    /// What the list that it was cut from says of itself.
+    pub list: Option<Head>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
+    #[serde(default)]
+    api_version: Option<String>,
     #[serde(default)]
     kind: Option<String>,
     #[serde(default, borrow)]
@@ -24,28 +32,38 @@ pub fn pieces(text: &str) -> (Vec<Piece<'_>>, Option<serde_json::Error>) {
     let mut pieces = Vec::new();
     for value in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         match value {
-            Ok(value) => cut(value.get(), &mut pieces),
+            Ok(value) => cut(value.get(), 0, &mut pieces),
             Err(error) => return (pieces, Some(error)),
         }
     }
     (pieces, None)
 }
 
-fn cut<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
-    if let Ok(array) = serde_json::from_str::<Vec<&RawValue>>(text) {
+fn cut<'a>(text: &'a str, depth: usize, pieces: &mut Vec<Piece<'a>>) {
+    if text.starts_with('[')
+        && depth < MAX_DEPTH
+        && let Ok(array) = serde_json::from_str::<Vec<&RawValue>>(text)
+    {
         for item in array {
-            cut(item.get(), pieces);
+            cut(item.get(), depth + 1, pieces);
         }
         return;
     }
-    match serde_json::from_str::<Envelope<'_>>(text) {
-        Ok(Envelope { kind: Some(kind), items: Some(items) }) if kind.ends_with("List") => {
-            let list = (kind != "List").then_some(kind);
-            let piece = |item: &'a RawValue| Piece { text: item.get(), list: list.clone() };
+    match list(text) {
+        Some((head, items)) => {
+            let piece = |item: &'a RawValue| Piece { text: item.get(), list: Some(head.clone()) };
             pieces.extend(items.into_iter().map(piece));
         }
-        _ => pieces.push(Piece { text, list: None }),
+        None => pieces.push(Piece { text, list: None }),
     }
+}
+
+/// Reads a list object with its items.
+fn list(text: &str) -> Option<(Head, Vec<&RawValue>)> {
+    let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+    let Envelope { api_version, kind, items } = envelope;
+    let head = Some(Head { api_version, kind, metadata: None }).filter(Head::is_list)?;
+    Some((head, items?))
 }
 
 /// Returns the line of `text` where each piece starts, counted from 1. Pieces are in order, so each
@@ -61,10 +79,4 @@ pub fn lines(text: &str, pieces: &[Piece<'_>]) -> Vec<usize> {
         line
     };
     pieces.iter().map(&mut line_of).collect()
-}
-
-/// Returns what an error says, without the library's own account of where.
-pub fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().to_owned()
 }

@@ -1,16 +1,20 @@
 //! Reads objects in any form that kubectl writes: YAML or JSON, one or many documents, lists.
 //!
-//! Each file is cut into pieces (`yaml`, `json`), each piece is typed by itself (`object`) on
-//! all cores, and the objects are gathered in order. Whatever cannot be read becomes a
+//! Each file is cut into pieces (`yaml`, `json`), each piece is typed by itself (`form`, `object`)
+//! on all cores, and the objects are gathered in order (`gather`). Whatever cannot be read becomes a
 //! [`Diagnostic`] with file, line, object and field; the rest goes on.
 
 mod check;
+pub(crate) mod form;
 mod gather;
 mod json;
 pub(crate) mod object;
 mod sources;
+#[cfg(test)]
+mod tests;
 mod yaml;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -19,8 +23,12 @@ use crate::{Cluster, Diagnostic};
 pub use object::Object;
 pub use sources::Input;
 
+use form::{Failure, Form, JsonText, YamlText, without_place};
 use gather::Gathered;
-use object::{Failure, Format, Head, Json, Yaml};
+use object::Head;
+
+/// How many lists may stand in each other.
+const MAX_LISTS: usize = 8;
 
 /// Where objects come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +46,8 @@ pub struct Reading {
     pub cluster: Cluster,
     /// What was wrong or odd, in the order of the inputs.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many objects there were of each kind that kube-proxy does not look at.
+    pub passed_over: BTreeMap<String, usize>,
 }
 
 /// Reads all sources.
@@ -71,78 +81,118 @@ pub(crate) struct Outcome {
     pub object: Option<Result<Object, Failure>>,
 }
 
+/// Where a piece comes from.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    /// The line of the file where it starts.
+    line: usize,
+    /// What the list says of itself, of which it is an item.
+    list: Option<&'a Head>,
+    /// In how many lists it stands.
+    depth: usize,
+}
+
 fn read_input(input: &Input, gathered: &mut Gathered) {
     let text = input.text.strip_prefix('\u{feff}').unwrap_or(&input.text);
     if text.trim_start().starts_with(['{', '[']) {
-        read_json(input, text, gathered);
+        read_json(&input.name, text, gathered);
     } else {
-        read_yaml(input, text, gathered);
+        read_yaml(&input.name, text, gathered);
     }
 }
 
-fn read_json(input: &Input, text: &str, gathered: &mut Gathered) {
+/// Reads JSON; what is not, may be YAML in brackets.
+fn read_json(name: &str, text: &str, gathered: &mut Gathered) {
     let (pieces, error) = json::pieces(text);
-    let outcomes: Vec<Outcome> = pieces
-        .par_iter()
-        .zip(json::lines(text, &pieces))
-        .map(|(piece, line)| outcome::<Json>(piece.text, line, piece.list.as_deref()))
-        .collect();
-    gathered.add(&input.name, outcomes);
+    if error.is_some() && yaml::documents(text).iter().all(|d| YamlText(d.text).is_yaml()) {
+        return read_yaml(name, text, gathered);
+    }
+    let lines = json::lines(text, &pieces);
+    let outcomes = pieces.par_iter().zip(lines).flat_map_iter(|(piece, line)| {
+        outcomes(&JsonText(piece.text), Origin { line, list: piece.list.as_ref(), depth: 0 })
+    });
+    gathered.add(name, outcomes.collect());
     if let Some(error) = error {
-        gathered.note(Diagnostic::unreadable(
-            &input.name,
-            Some(error.line()),
-            &json::without_place(&error),
-        ));
+        let why = without_place(&error.to_string());
+        gathered.note(Diagnostic::unreadable(name, Some(error.line()), &why));
     }
 }
 
-fn read_yaml(input: &Input, text: &str, gathered: &mut Gathered) {
-    let outcomes: Vec<Outcome> = yaml::pieces(text)
-        .par_iter()
-        .flat_map_iter(|piece| {
-            whole_list(piece)
-                .unwrap_or_else(|| vec![outcome::<Yaml>(&piece.text, piece.line, piece.list)])
-        })
-        .collect();
-    gathered.add(&input.name, outcomes);
+fn read_yaml(name: &str, text: &str, gathered: &mut Gathered) {
+    let documents = yaml::documents(text);
+    gathered.add(name, documents.par_iter().flat_map_iter(document_outcomes).collect());
 }
 
-/// Reads a list that was not cut, by way of JSON: its items lose their lines, nothing else.
-fn whole_list(piece: &yaml::Piece<'_>) -> Option<Vec<Outcome>> {
-    let head: Head = serde_norway::from_str(&piece.text).ok()?;
-    if piece.list.is_some() || !head.kind.as_deref()?.ends_with("List") {
-        return None;
+/// Reads a document by its items, if it can be cut and the cut proves right, else as a whole.
+fn document_outcomes(document: &yaml::Document<'_>) -> Vec<Outcome> {
+    let whole = Origin { line: document.line, list: None, depth: 0 };
+    let Some(list) = document.list() else { return outcomes(&YamlText(document.text), whole) };
+    let cut = list.items.par_iter().flat_map_iter(|item| {
+        let line = document.line + item.line;
+        outcomes(&YamlText(&item.text()), Origin { line, list: Some(&list.head), depth: 1 })
+    });
+    let cut: Vec<Outcome> = cut.collect();
+    let is_doubtful = cut.iter().any(Outcome::is_no_yaml);
+    if is_doubtful && YamlText(document.text).is_yaml() {
+        return outcomes(&YamlText(document.text), whole);
     }
-    let value: serde_json::Value = serde_norway::from_str(&piece.text).ok()?;
-    let text = value.to_string();
-    let (pieces, _) = json::pieces(&text);
-    let item = |p: &json::Piece<'_>| outcome::<Json>(p.text, piece.line, p.list.as_deref());
-    Some(pieces.iter().map(item).collect())
+    cut
 }
 
-fn outcome<F: Format>(text: &str, line: usize, list: Option<&str>) -> Outcome {
-    if let Some(head) = F::glance(text) {
-        match Object::read::<F>(&head, text) {
+/// Reads an object, or the objects of a list.
+fn outcomes<F: Form>(form: &F, origin: Origin<'_>) -> Vec<Outcome> {
+    let mut outcome = outcome(form, origin);
+    if !outcome.head.is_list() || outcome.object.is_some() {
+        return vec![outcome];
+    }
+    match item_outcomes(form, &outcome.head, origin) {
+        Ok(Some(outcomes)) => outcomes,
+        // An empty list, or a kind that only sounds like one.
+        Ok(None) => vec![outcome],
+        Err(failure) => {
+            outcome.object = Some(Err(failure));
+            vec![outcome]
+        }
+    }
+}
+
+/// Reads the items of a list that was not cut: they lose their lines, nothing else.
+fn item_outcomes<F: Form>(
+    form: &F,
+    list: &Head,
+    origin: Origin<'_>,
+) -> Result<Option<Vec<Outcome>>, Failure> {
+    if origin.depth >= MAX_LISTS {
+        return Err(Failure::new(format!("in more than {MAX_LISTS} lists")));
+    }
+    let inner = Origin { list: Some(list), depth: origin.depth + 1, ..origin };
+    let items = form.items()?;
+    Ok(items.map(|items| items.iter().flat_map(|item| outcomes(item, inner)).collect()))
+}
+
+fn outcome<F: Form>(form: &F, origin: Origin<'_>) -> Outcome {
+    let line = origin.line;
+    if let Some(head) = form.glance() {
+        match Object::read(&head, form) {
             Some(Ok(object)) => return Outcome { line, head, object: Some(Ok(object)) },
             None if !head.is_outdated() => return Outcome { line, head, object: None },
             _ => {}
         }
     }
-    careful_outcome::<F>(text, line, list)
+    // An error needs the object's name, which is read only here.
+    let (mut head, failure) = match form.typed::<Option<Head>>() {
+        Ok(head) => (head.unwrap_or_default(), None),
+        Err(failure) => (Head::of_kind(form.typed().ok()), Some(failure)),
+    };
+    if let Some(list) = origin.list {
+        head.adopt(list);
+    }
+    let object = failure.map_or_else(|| Object::read(&head, form), |failure| Some(Err(failure)));
+    Outcome { line, head, object }
 }
 
-/// Reads the head as a part of the object, for its name.
-fn careful_outcome<F: Format>(text: &str, line: usize, list: Option<&str>) -> Outcome {
-    let mut head: Head = match F::typed::<Option<Head>>(text) {
-        Ok(head) => head.unwrap_or_default(),
-        Err(failure) => {
-            return Outcome { line, head: Head::default(), object: Some(Err(failure)) };
-        }
-    };
-    if head.kind.is_none() {
-        head.kind = list.and_then(|kind| kind.strip_suffix("List")).map(str::to_owned);
+impl Outcome {
+    fn is_no_yaml(&self) -> bool {
+        matches!(&self.object, Some(Err(failure)) if failure.is_syntax)
     }
-    let object = Object::read::<F>(&head, text);
-    Outcome { line, head, object }
 }

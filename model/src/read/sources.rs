@@ -41,10 +41,19 @@ fn file_text(path: &Path) -> Result<Input, Diagnostic> {
 }
 
 fn decoded(name: &str, bytes: Vec<u8>) -> Result<Input, Diagnostic> {
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Input { name: name.to_owned(), text }),
-        Err(_) => Err(Diagnostic::unreadable(name, None, "not text in UTF-8")),
-    }
+    let text = match bytes.as_slice() {
+        [0xff, 0xfe, units @ ..] => utf16(units, u16::from_le_bytes),
+        [0xfe, 0xff, units @ ..] => utf16(units, u16::from_be_bytes),
+        _ => String::from_utf8(bytes).ok(),
+    };
+    text.map(|text| Input { name: name.to_owned(), text })
+        .ok_or_else(|| Diagnostic::unreadable(name, None, "neither UTF-8 nor marked as UTF-16"))
+}
+
+/// Decodes UTF-16, which PowerShell makes of what `kubectl get > FILE` prints.
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (units, []) = bytes.as_chunks::<2>() else { return None };
+    char::decode_utf16(units.iter().map(|pair| unit(*pair))).collect::<Result<_, _>>().ok()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {

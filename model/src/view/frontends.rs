@@ -102,7 +102,7 @@ impl Shared {
                 protocol: protocol(port.protocol.as_deref())?,
             },
             cluster_ip,
-            port: u16::try_from(port.port).ok()?,
+            port: port_number(Some(port.port))?,
             node_port: port_number(port.node_port),
             affinity: self.affinity,
             external_local: self.external_local,

@@ -192,6 +192,8 @@ fn ports(
     let mut ports: Vec<ServicePort> = watched
         .flat_map(|service| frontends::service_ports(service, family, config, version))
         .collect();
+    // Of two ports with one key the later one wins, as in kube-proxy's map: it comes first here.
+    ports.reverse();
     ports.sort_by(|a, b| a.key.cmp(&b.key));
     ports.dedup_by(|a, b| a.key == b.key);
     ports.into_iter().map(|port| PortView::new(port, &endpoints, place)).collect()
