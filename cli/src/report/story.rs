@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use kps_flow::{Flow, Outcome, SourceNat};
 use kps_model::Cluster;
-use kps_ruleset::nftables::{Element, Rule};
+use kps_ruleset::nftables::Element;
 use kps_ruleset::{Name, NodeState};
 use kps_sim::trace::{Deed, Place, RulePlace, Step, hook_name};
 use kps_sim::{Path, Walk, Walker};
@@ -194,7 +194,7 @@ impl Story<'_> {
 
     /// Writes where a rule is, what it says, and whose it is.
     fn rule_line(&self, place: &RulePlace) -> String {
-        let rule = self.walker.rule(place).map(Rule::to_string);
+        let rule = self.walker.rule_text(place);
         let mut line = place.to_string();
         if let Some(rule) = rule {
             let _ = write!(line, ": {rule}");
@@ -225,7 +225,7 @@ impl Story<'_> {
             value["table"] = json!(place.table.as_str());
             value["chain"] = json!(place.chain.as_str());
             value["rule"] = json!(place.rule);
-            value["text"] = json!(self.walker.rule(&place).map(Rule::to_string));
+            value["text"] = json!(self.walker.rule_text(&place));
             value["service"] = json!(self.owners.service(place.chain));
         }
         value

@@ -14,6 +14,7 @@ use num_rational::Ratio;
 use num_traits::{One, Zero};
 use smallvec::SmallVec;
 
+use super::iptables::{SetChange, Sighting};
 use super::ipvs::Scheduled;
 use super::nftables::lookup::Parts;
 use super::outcome::Premise;
@@ -49,6 +50,10 @@ pub(crate) struct Branch {
     pub way: Option<Way>,
     /// What rules of this walk put into sets, or took out of them.
     pub remembered: Vec<(u32, Parts, bool)>,
+    /// What they did to IP sets.
+    pub set_changes: Vec<SetChange>,
+    /// The addresses that they saw.
+    pub sightings: Vec<Sighting>,
     pub weight: Weight,
     /// The suppositions of this branch, in order.
     pub supposed: SmallVec<[Supposition; 1]>,
@@ -123,6 +128,8 @@ impl Branch {
             gotos: 0,
             way: None,
             remembered: Vec::new(),
+            set_changes: Vec::new(),
+            sightings: Vec::new(),
             weight: Weight::one(),
             supposed: SmallVec::new(),
             premises: BTreeSet::new(),

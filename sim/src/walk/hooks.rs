@@ -9,13 +9,15 @@
 use std::collections::HashMap;
 
 use kps_flow::Family;
-use kps_ruleset::Name;
-use kps_ruleset::ipvs;
-use kps_ruleset::nftables::{self as nft, ChainKind, Hook};
+use kps_ruleset::nftables::{ChainKind, Hook};
+use kps_ruleset::{Name, NodeState, ipvs};
 
+use super::chains::ChainId;
+use super::iptables;
 use super::ipvs::{Duty, PLACES};
 use super::nftables::sees;
 use crate::conntrack::Side;
+use crate::trace::Language;
 
 /// The functions of all hooks.
 #[derive(Debug, Default)]
@@ -35,10 +37,10 @@ pub(crate) struct Function {
 pub(crate) enum Work {
     /// Finds the packet's connection.
     Track,
-    /// Runs an nftables base chain.
-    Chain(u32),
-    /// Runs an nftables `nat` chain, if the connection is new and that side undecided.
-    Nat(u32, Side),
+    /// Runs a base chain.
+    Chain(Base),
+    /// Runs a `nat` chain, if the connection is new and that side undecided.
+    Nat(Base, Side),
     /// Settles what no rule decided, and rewrites the packet.
     Rewrite(Side),
     /// Routes the packet again if it changed.
@@ -46,6 +48,9 @@ pub(crate) enum Work {
     /// Does what IPVS does.
     Ipvs(Duty),
 }
+
+/// A base chain: its language, and its number there.
+pub(crate) type Base = (Language, ChainId);
 
 /// Where conntrack is (`NF_IP_PRI_CONNTRACK`).
 const TRACK: i32 = -200;
@@ -56,26 +61,28 @@ impl Hooks {
         self.0.get(&(family, hook)).map_or(&[], Vec::as_slice)
     }
 
-    /// Collects the base chains of a rule set. Chains are numbered through all tables.
-    pub(crate) fn new(ruleset: &nft::Ruleset) -> Hooks {
+    /// Collects the base chains of a node's rule sets. Chains are numbered through all tables of
+    /// their language.
+    pub(crate) fn new(state: &NodeState) -> Hooks {
         let mut hooks = Hooks::default();
         for family in Family::BOTH {
-            let chains = base_chains(ruleset, family);
+            let chains = base_chains(state, family);
             hooks.add(family, Hook::Prerouting, TRACK, Work::Track);
             hooks.add(family, Hook::Output, TRACK, Work::Track);
-            for (number, base) in chains.iter().filter(|(_, base)| base.kind != ChainKind::Nat) {
-                hooks.register(family, *number, base);
+            let is_nat = |chain: &&Registered| chain.kind == ChainKind::Nat;
+            for chain in chains.iter().filter(|chain| !is_nat(chain)) {
+                hooks.register(family, chain);
             }
-            let mut nat: Vec<_> = chains.iter().filter(|(_, b)| b.kind == ChainKind::Nat).collect();
+            let mut nat: Vec<_> = chains.iter().filter(is_nat).collect();
             nat.reverse();
-            nat.sort_by_key(|(_, base)| base.priority);
+            nat.sort_by_key(|chain| chain.priority);
             hooks.add_translation(family, &nat);
         }
-        hooks
+        hooks.with_ipvs(&state.ipvs)
     }
 
     /// Adds the functions of IPVS, which are there once it has a virtual server.
-    pub(crate) fn with_ipvs(mut self, table: &ipvs::Table) -> Hooks {
+    fn with_ipvs(mut self, table: &ipvs::Table) -> Hooks {
         if !table.services.is_empty() {
             for family in Family::BOTH {
                 for (hook, priority, duty) in PLACES {
@@ -97,17 +104,17 @@ impl Hooks {
         functions.insert(at, function);
     }
 
-    fn register(&mut self, family: Family, number: u32, base: &nft::BaseChain) {
-        if base.kind == ChainKind::Route && base.hook == Hook::Output {
-            self.add(family, base.hook, base.priority, Work::Reroute);
+    fn register(&mut self, family: Family, chain: &Registered) {
+        let &Registered { hook, priority, .. } = chain;
+        if chain.kind == ChainKind::Route && hook == Hook::Output {
+            self.add(family, hook, priority, Work::Reroute);
         }
-        let devices = base.devices.clone();
-        let work = Work::Chain(number);
-        self.insert(family, base.hook, Function { priority: base.priority, work, devices });
+        let work = Work::Chain(chain.base);
+        self.insert(family, hook, Function { priority, work, devices: chain.devices.to_vec() });
     }
 
     /// Once any `nat` chain exists, translation is at work at all four hooks.
-    fn add_translation(&mut self, family: Family, chains: &[&(u32, &nft::BaseChain)]) {
+    fn add_translation(&mut self, family: Family, chains: &[&Registered]) {
         if chains.is_empty() {
             return;
         }
@@ -117,8 +124,8 @@ impl Hooks {
                 self.add(family, hook, priority, Work::Reroute);
             }
             self.add(family, hook, priority, Work::Rewrite(side));
-            for (number, _) in chains.iter().rev().filter(|(_, base)| base.hook == hook) {
-                self.add(family, hook, priority, Work::Nat(*number, side));
+            for chain in chains.iter().rev().filter(|chain| chain.hook == hook) {
+                self.add(family, hook, priority, Work::Nat(chain.base, side));
             }
         }
     }
@@ -140,22 +147,57 @@ fn slot(side: Side) -> i32 {
     }
 }
 
-/// Returns the base chains that see packets of a family, with their numbers, in the order of
-/// registration: that of the tables' handles where they are known, else as listed.
-fn base_chains(ruleset: &nft::Ruleset, family: Family) -> Vec<(u32, &nft::BaseChain)> {
+/// A base chain with where and as what it is registered.
+struct Registered<'a> {
+    /// What tells the order of registration: the handle of its table, or 0 if that is not known.
+    handle: u64,
+    base: Base,
+    kind: ChainKind,
+    hook: Hook,
+    priority: i32,
+    devices: &'a [Name],
+}
+
+/// Returns the base chains that see packets of a family, in the order of registration: that of the
+/// tables' handles where they are known, else iptables before nftables, each as listed.
+fn base_chains(state: &NodeState, family: Family) -> Vec<Registered<'_>> {
+    let mut found: Vec<_> = iptables::base_chains(state, family)
+        .into_iter()
+        .map(|built| Registered {
+            handle: built.handle,
+            base: (Language::Iptables, built.chain),
+            kind: built.kind,
+            hook: built.hook,
+            priority: built.priority,
+            devices: &[],
+        })
+        .collect();
+    found.extend(nftables_chains(state, family));
+    found.sort_by_key(|chain| chain.handle);
+    found
+}
+
+/// Tables of iptables that `iptables-save` shows as well are taken from there.
+fn nftables_chains(state: &NodeState, family: Family) -> Vec<Registered<'_>> {
     let mut number = 0;
     let mut found = Vec::new();
-    for table in &ruleset.tables {
+    for table in &state.nftables.tables {
         let dormant = table.flags.iter().any(|flag| flag.as_str() == "dormant");
-        for chain in table.chains.values() {
-            if let Some(base) =
-                chain.base.as_deref().filter(|_| !dormant && sees(table.family, family))
-            {
-                found.push((table.handle.unwrap_or(0), number, base));
-            }
-            number += 1;
+        let at_work = !dormant
+            && sees(table.family, family)
+            && !iptables::shown_twice(table, &state.iptables);
+        for (chain, number) in table.chains.values().zip(number..) {
+            let Some(base) = chain.base.as_deref().filter(|_| at_work) else { continue };
+            found.push(Registered {
+                handle: table.handle.unwrap_or(0),
+                base: (Language::Nftables, number),
+                kind: base.kind,
+                hook: base.hook,
+                priority: base.priority,
+                devices: &base.devices,
+            });
         }
+        number += ChainId::try_from(table.chains.len()).unwrap_or(0);
     }
-    found.sort_by_key(|(handle, _, _)| *handle);
-    found.into_iter().map(|(_, number, base)| (number, base)).collect()
+    found
 }

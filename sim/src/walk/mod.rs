@@ -6,25 +6,29 @@
 //! walk splits into `branch`es; `outcome` gathers their ends into a [`Walk`].
 
 pub(crate) mod branch;
+pub(crate) mod chains;
 pub(crate) mod datum;
 mod hooks;
+pub(crate) mod iptables;
 pub(crate) mod ipvs;
 pub(crate) mod nftables;
 mod options;
 mod outcome;
 mod routing;
 mod stack;
+pub(crate) mod translation;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kps_flow::{Answer, Dataplane, Family, Flow, Outcome};
-use kps_ruleset::nftables::Rule;
-use kps_ruleset::{NodeState, nftables as nft};
+use kps_ruleset::NodeState;
+use kps_ruleset::iptables::print_rule;
+use kps_ruleset::nftables::TableFamily;
 
 use crate::conntrack::CtState;
 use crate::host::Network;
 use crate::packet::Packet;
-use crate::trace::RulePlace;
+use crate::trace::{Language, RulePlace};
 use branch::{Branch, Interrupt};
 use hooks::Hooks;
 use stack::Stage;
@@ -40,6 +44,7 @@ pub struct Walker<'a> {
     state: &'a NodeState,
     network: Network,
     nftables: nftables::program::Program,
+    iptables: iptables::Program<'a>,
     hooks: Hooks,
     services: ipvs::find::Services<'a>,
 }
@@ -52,7 +57,8 @@ impl<'a> Walker<'a> {
             state,
             network: Network::new(&state.host),
             nftables: nftables::compile::compile(&state.nftables),
-            hooks: Hooks::new(&state.nftables).with_ipvs(&state.ipvs),
+            iptables: iptables::compile(&state.iptables, &state.ipset),
+            hooks: Hooks::new(state),
             services: ipvs::find::Services::new(&state.ipvs),
         }
     }
@@ -63,13 +69,23 @@ impl<'a> Walker<'a> {
         &self.network
     }
 
-    /// Returns the nftables rule at a place of a trace, to print it.
+    /// Returns the rule at a place of a trace, as its tool prints it.
     #[must_use]
-    pub fn rule(&self, place: &RulePlace) -> Option<&'a Rule> {
-        let of = |table: &&nft::Table| table.family == place.family && table.name == place.table;
-        let table = self.state.nftables.tables.iter().find(of)?;
-        let rule = usize::try_from(place.rule?).ok()?;
-        table.chains.get(&place.chain)?.rules.get(rule)
+    pub fn rule_text(&self, place: &RulePlace) -> Option<String> {
+        let at = usize::try_from(place.rule?).ok()?;
+        match place.language {
+            Language::Nftables => {
+                let table = self.state.nftables.table(place.family, &place.table)?;
+                table.chains.get(&place.chain)?.rules.get(at).map(ToString::to_string)
+            }
+            Language::Iptables => {
+                let v6 = place.family == TableFamily::Ip6;
+                let tables = if v6 { &self.state.iptables.v6 } else { &self.state.iptables.v4 };
+                let rule = tables.chain(&place.table, &place.chain)?.rules.get(at)?;
+                Some(print_rule(rule, tables.family))
+            }
+            Language::Ipvs => None,
+        }
     }
 
     /// Walks the packet of a flow that `options` describe, in every way that it can take.

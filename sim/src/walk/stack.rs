@@ -13,16 +13,16 @@ use std::net::IpAddr;
 use kps_flow::{Delivery, Outcome, SourceNat};
 use kps_ruleset::nftables::Hook;
 
-use super::Walker;
 use super::branch::{Branch, Interrupt};
-use super::hooks::{Function, Work};
+use super::chains::Chains;
+use super::hooks::{Base, Function, Work};
 use super::ipvs::After;
-use super::nftables::Run;
 use super::options::Options;
 use super::routing::refused;
+use super::{Walker, iptables, nftables};
 use crate::conntrack::{Binding, Connection, Side};
 use crate::host::Network;
-use crate::trace::{Deed, Way};
+use crate::trace::{Deed, Language, Way};
 
 /// Where a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,19 +93,12 @@ impl Walker<'_> {
         branch: &mut Branch,
         options: Options,
     ) -> Result<After, Interrupt> {
-        let run =
-            Run { program: &self.nftables, network: &self.network, hook, fresh: options.fresh };
         match function.work {
             Work::Track => track(branch, options),
-            Work::Chain(chain) => {
-                if run.reroutes(chain) && branch.frames.is_empty() {
-                    branch.routed.mark = branch.packet.mark;
-                }
-                run.base_chain(chain, branch)?;
-            }
-            Work::Nat(chain, side) => {
+            Work::Chain(base) => self.base_chain(base, hook, branch, options)?,
+            Work::Nat(base, side) => {
                 if branch.asks_for_translation(side) {
-                    run.base_chain(chain, branch)?;
+                    self.base_chain(base, hook, branch, options)?;
                 }
             }
             Work::Rewrite(side) => rewrite(branch, side),
@@ -113,6 +106,30 @@ impl Walker<'_> {
             Work::Ipvs(duty) => return self.ipvs(duty, branch, options),
         }
         Ok(After::Stays)
+    }
+
+    fn base_chain(
+        &self,
+        (language, chain): Base,
+        hook: Hook,
+        branch: &mut Branch,
+        options: Options,
+    ) -> Result<(), Interrupt> {
+        let network = &self.network;
+        let nftables =
+            nftables::Run { program: &self.nftables, network, hook, fresh: options.fresh };
+        let iptables = iptables::Run { program: &self.iptables, network, hook };
+        let of_iptables = language == Language::Iptables;
+        let reroutes =
+            if of_iptables { iptables.reroutes(chain) } else { nftables.reroutes(chain) };
+        if reroutes && branch.frames.is_empty() {
+            branch.routed.mark = branch.packet.mark;
+        }
+        if of_iptables {
+            iptables.base_chain(chain, branch)
+        } else {
+            nftables.base_chain(chain, branch)
+        }
     }
 
     /// Goes where a packet goes that all functions of a hook let through.

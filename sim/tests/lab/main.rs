@@ -23,6 +23,11 @@ fn nftables_walks_agree_with_the_kernel() {
     agrees("nftables");
 }
 
+#[test]
+fn iptables_walks_agree_with_the_kernel() {
+    agrees("iptables");
+}
+
 /// Walks every recorded flow of a mode.
 fn agrees(mode: &str) {
     let (mut compared, mut contested) = (0, 0);
@@ -101,7 +106,17 @@ fn state(name: &str, mode: &str) -> NodeState {
     let routes = read(&snapshots().join("lab").join(name).join("route.txt"));
     let mut state = dump.state;
     state.host.routes = parse_routes(&routes).value;
+    state.host.sysctls.extend(changed_sysctls(name, mode));
     state
+}
+
+/// The sysctls that kube-proxy changed: `NAME: OLD -> NEW`, one a line.
+fn changed_sysctls(name: &str, mode: &str) -> Vec<(String, String)> {
+    let file = snapshots().join("lab").join(name).join(format!("{mode}-sysctls.txt"));
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let changes = text.lines().filter_map(|line| line.split_once(": "));
+    let new = |values: &str| values.split_once(" -> ").unwrap().1.to_owned();
+    changes.map(|(name, values)| (name.replace('/', "."), new(values))).collect()
 }
 
 fn records(name: &str, mode: &str) -> Vec<Record> {

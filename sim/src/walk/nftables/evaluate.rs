@@ -11,6 +11,7 @@ use super::lookup::{EntryData, Hit, Lookup, Parts};
 use super::program::{Expr, LookupId, Right, Test};
 use crate::trace::Deed;
 use crate::walk::branch::{Branch, Interrupt};
+use crate::walk::chains::Chains;
 use crate::walk::datum::Datum;
 
 impl Run<'_> {
@@ -142,13 +143,6 @@ impl Run<'_> {
         let what = what_is_unknown(&left, test);
         let place = self.place(branch.frame());
         self.suppose(Name::from(format!("a match on {what} ({place})")), branch).map(Some)
-    }
-
-    /// Splits the walk at something that the model does not know.
-    pub(super) fn suppose(&self, what: Name, branch: &mut Branch) -> Result<bool, Interrupt> {
-        let holds = branch.suppose(what)?;
-        self.note(branch, || Deed::Assumes { what, holds });
-        Ok(holds)
     }
 
     fn member(&self, set: LookupId, key: &Parts, branch: &mut Branch) -> Option<bool> {

@@ -6,10 +6,10 @@ use kps_ruleset::nftables::{Payload, Policy, Reject, SetOp, TableFamily};
 
 use super::Run;
 use super::lookup::EntryData;
-use super::program::{ChainId, Expr, LookupId, Op, Verdict};
-use crate::conntrack::CtState;
-use crate::trace::Deed;
+use super::program::{Expr, LookupId, Op, Verdict};
+use crate::trace::{Deed, Place};
 use crate::walk::branch::{Branch, Frame, Interrupt};
+use crate::walk::chains::{ChainId, Chains, unknown};
 use crate::walk::datum::Datum;
 
 /// How a rule goes on after a statement.
@@ -22,28 +22,7 @@ pub(super) enum Next {
     Verdict(Verdict),
 }
 
-impl Run<'_> {
-    /// Runs a base chain from where the branch is in it, or from its start, until it is done with
-    /// the packet.
-    pub(crate) fn base_chain(&self, base: ChainId, branch: &mut Branch) -> Result<(), Interrupt> {
-        if branch.frames.is_empty() {
-            self.enter(base, branch);
-        }
-        while let Some(frame) = branch.frame() {
-            self.step(frame, branch)?;
-            branch.finish_unit();
-        }
-        Ok(())
-    }
-
-    fn enter(&self, base: ChainId, branch: &mut Branch) {
-        branch.gotos = 0;
-        branch.base = Some(base);
-        branch.frames.push(Frame { chain: base, rule: 0, op: 0 });
-        let priority = self.program.chains[base as usize].priority;
-        branch.note(|| self.place_of_chain(base), || Deed::Enters { priority });
-    }
-
+impl Chains for Run<'_> {
     /// Does the next statement, or leaves the rule or chain that has none.
     fn step(&self, frame: Frame, branch: &mut Branch) -> Result<(), Interrupt> {
         let chain = &self.program.chains[frame.chain as usize];
@@ -62,23 +41,35 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The end of a chain: back to its caller, or the policy of the base chain.
-    fn leave_chain(&self, branch: &mut Branch) -> Result<(), Interrupt> {
-        let left = branch.frame();
-        branch.gotos = 0;
-        branch.frames.pop();
-        if !branch.frames.is_empty() {
-            return Ok(());
-        }
-        let Some(base) = branch.base else { return Ok(()) };
-        let policy = self.program.chains[base as usize].policy;
-        branch.note(|| self.place(left), || Deed::Policy(policy));
-        match policy {
-            Policy::Accept => Ok(()),
-            Policy::Drop => Err(Interrupt::End(Outcome::Drop)),
-        }
+    fn place(&self, frame: Option<Frame>) -> Place {
+        let Some(frame) = frame else { return Place::Kernel };
+        let rules = &self.program.chains[frame.chain as usize].rules;
+        self.place_in(frame.chain, rules.get(frame.rule).map(|rule| rule.place))
     }
 
+    fn place_of_chain(&self, chain: ChainId) -> Place {
+        self.place_in(chain, None)
+    }
+
+    fn name(&self, chain: ChainId) -> Name {
+        self.program.chains[chain as usize].name
+    }
+
+    fn base(&self, chain: ChainId) -> (Policy, i32) {
+        let chain = &self.program.chains[chain as usize];
+        (chain.policy, chain.priority)
+    }
+
+    fn count(&self) -> usize {
+        self.program.chains.len()
+    }
+
+    fn deepest(&self) -> usize {
+        DEEPEST
+    }
+}
+
+impl Run<'_> {
     fn verdict(
         &self,
         verdict: Verdict,
@@ -86,46 +77,15 @@ impl Run<'_> {
         branch: &mut Branch,
     ) -> Result<(), Interrupt> {
         match verdict {
-            Verdict::Accept => {
-                self.note(branch, || Deed::Accepts);
-                branch.frames.clear();
-            }
-            Verdict::Drop => {
-                self.note(branch, || Deed::Drops);
-                return Err(Interrupt::End(Outcome::Drop));
-            }
+            Verdict::Accept => self.accept(branch),
+            Verdict::Drop => return Err(self.discard(branch)),
             Verdict::Continue => branch.goes_to(Frame { op: frame.op + 1, ..frame }),
-            Verdict::Return => {
-                self.note(branch, || Deed::Returns);
-                return self.leave_chain(branch);
-            }
+            Verdict::Return => return self.give_back(branch),
             Verdict::Jump(to) => return self.jump(to, frame, branch),
             Verdict::Goto(to) => return self.goto(to, branch),
             Verdict::Queue => return Err(unknown("a rule hands the packet to user space")),
             Verdict::Dangling(to) => return Err(unknown(format!("there is no chain {to}"))),
         }
-        Ok(())
-    }
-
-    fn jump(&self, to: ChainId, frame: Frame, branch: &mut Branch) -> Result<(), Interrupt> {
-        self.note(branch, || Deed::Jumps(self.program.chains[to as usize].name));
-        if branch.frames.len() > DEEPEST {
-            return Err(unknown(format!("chains call each other more than {DEEPEST} deep")));
-        }
-        branch.gotos = 0;
-        branch.goes_to(frame.next_rule());
-        branch.frames.push(Frame { chain: to, rule: 0, op: 0 });
-        Ok(())
-    }
-
-    /// What a chain that was gone to returns to is the caller of the one that went there.
-    fn goto(&self, to: ChainId, branch: &mut Branch) -> Result<(), Interrupt> {
-        self.note(branch, || Deed::Goes(self.program.chains[to as usize].name));
-        branch.gotos += 1;
-        if branch.gotos > self.program.chains.len() {
-            return Err(unknown("chains go to each other in a circle"));
-        }
-        branch.goes_to(Frame { chain: to, rule: 0, op: 0 });
         Ok(())
     }
 
@@ -143,7 +103,10 @@ impl Run<'_> {
             Op::Translate(translation) => self.translate(translation, branch)?,
             Op::Reject(reject) => self.reject(*reject, branch)?,
             Op::Update(op, set, key) => self.update(*op, *set, key, branch)?,
-            Op::Untrack => self.untrack(branch),
+            Op::Untrack => {
+                self.untrack(branch);
+                Next::Statement
+            }
             Op::Limit(rate) => {
                 let what = Name::from(format!("limit rate {rate} is not exceeded"));
                 self.note(branch, || Deed::Assumes { what, holds: true });
@@ -209,15 +172,6 @@ impl Run<'_> {
         Ok(Next::Statement)
     }
 
-    /// Only a packet that conntrack has not seen yet can escape it.
-    fn untrack(&self, branch: &mut Branch) -> Next {
-        if branch.state.is_none() {
-            self.note(branch, || Deed::Untracks);
-            branch.state = Some(CtState::Untracked);
-        }
-        Next::Statement
-    }
-
     fn reject(&self, reject: Reject, branch: &mut Branch) -> Result<Next, Interrupt> {
         let packet = &branch.packet;
         let Some(kind) = refusal(reject, packet.family(), packet.protocol) else {
@@ -227,20 +181,9 @@ impl Run<'_> {
         Err(Interrupt::End(Outcome::Reject(kind)))
     }
 
-    fn unsupported(&self, text: Name, branch: &Branch) -> Interrupt {
-        let place = self.place(branch.frame());
-        unknown(format!("`{text}` is not modelled ({place})"))
-    }
-
     /// Evaluates an expression that has one part.
     fn single(&self, expr: &Expr, branch: &mut Branch) -> Result<Option<Datum>, Interrupt> {
         Ok(self.evaluate(expr, branch)?.and_then(|parts| parts.first().copied()))
-    }
-
-    /// Notes a step at the rule that is at work.
-    pub(super) fn note(&self, branch: &mut Branch, deed: impl FnOnce() -> Deed) {
-        let frame = branch.frame();
-        branch.note(|| self.place(frame), deed);
     }
 }
 
@@ -249,10 +192,6 @@ const DEEPEST: usize = 16;
 
 fn if_holds(answer: Option<bool>) -> Next {
     if answer == Some(true) { Next::Statement } else { Next::Rule }
-}
-
-pub(super) fn unknown(why: impl Into<String>) -> Interrupt {
-    Interrupt::End(Outcome::Unknown(why.into()))
 }
 
 /// Returns how a packet is refused; `None` if the form is for other packets, which ends the rule.

@@ -18,12 +18,14 @@ use kps_ruleset::nftables::Hook;
 
 use crate::host::Network;
 use crate::trace::{Language, Place, RulePlace};
-use crate::walk::branch::{Branch, Frame};
+use crate::walk::branch::Branch;
+use crate::walk::chains::ChainId;
 use field::View;
 use lookup::Lookup;
-use program::{ChainId, LookupId, Program};
+use program::{LookupId, Program};
 
 pub(crate) use execute::sees;
+pub(crate) use field::address_type;
 
 /// A program at work at one hook.
 #[derive(Clone, Copy)]
@@ -47,18 +49,6 @@ impl Run<'_> {
 
     fn lookup(&self, id: LookupId) -> &Lookup {
         &self.program.lookups[id as usize]
-    }
-
-    /// Returns where a frame is, for the trace.
-    fn place(&self, frame: Option<Frame>) -> Place {
-        let Some(frame) = frame else { return Place::Kernel };
-        let rules = &self.program.chains[frame.chain as usize].rules;
-        self.place_in(frame.chain, rules.get(frame.rule).map(|rule| rule.place))
-    }
-
-    /// Returns a chain as a place.
-    fn place_of_chain(&self, chain: ChainId) -> Place {
-        self.place_in(chain, None)
     }
 
     fn place_in(&self, chain: ChainId, rule: Option<u32>) -> Place {

@@ -9,10 +9,9 @@ use kps_ruleset::nftables::{
 use smallvec::SmallVec;
 
 use super::lookup::Lookup;
+use crate::walk::chains::ChainId;
 use crate::walk::datum::{Datum, Pattern};
 
-/// The number of a chain in [`Program::chains`].
-pub(crate) type ChainId = u32;
 /// The number of a set or map in [`Program::lookups`].
 pub(crate) type LookupId = u32;
 

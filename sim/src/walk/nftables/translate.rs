@@ -1,21 +1,20 @@
 //! Translation statements: `dnat`, `snat`, `masquerade`, `redirect`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use kps_flow::{Family, Outcome};
-use kps_ruleset::nftables::{Hook, NatKind};
+use kps_ruleset::nftables::NatKind;
 
 use super::Run;
-use super::execute::{Next, sees, unknown};
+use super::execute::{Next, sees};
 use super::program::{Expr, Translation, Verdict};
 use crate::conntrack::{Endpoint, Side};
-use crate::trace::{Deed, Way};
 use crate::walk::branch::{Branch, Interrupt};
+use crate::walk::chains::{Chains, unknown};
 use crate::walk::datum::Datum;
+use crate::walk::translation::{Decision, masquerade, redirect};
 
 impl Run<'_> {
-    /// Decides one side of the connection. The packet is rewritten when all `nat` chains of the
-    /// hook are done.
+    /// Decides one side of the connection.
     pub(super) fn translate(
         &self,
         translation: &Translation,
@@ -27,20 +26,10 @@ impl Run<'_> {
         }
         let side = side_of(translation.kind);
         let Some(written) = self.written(translation, branch)? else { return Ok(Next::Rule) };
-        let Some(to) = self.target(translation, side, written, branch) else {
-            branch.note_kernel(|| Deed::Refuses("there is no address to translate to".to_owned()));
-            return Err(Interrupt::End(Outcome::Drop));
-        };
-        self.note(branch, || match side {
-            Side::Destination => Deed::TranslatesDestination(to),
-            Side::Source => {
-                Deed::TranslatesSource { to, masquerade: translation.kind == NatKind::Masquerade }
-            }
-        });
-        let Some(connection) = &mut branch.connection else {
-            return Err(unknown("a translation outside of a nat chain"));
-        };
-        connection.bind(side, to);
+        let to = self.target(translation, side, written, branch);
+        let masquerade = translation.kind == NatKind::Masquerade;
+        let frame = branch.frame();
+        Decision { side, to, masquerade }.take(branch, || self.place(frame))?;
         Ok(Next::Verdict(Verdict::Accept))
     }
 
@@ -52,14 +41,11 @@ impl Run<'_> {
         written: Written,
         branch: &Branch,
     ) -> Option<Endpoint> {
-        let (packet, own) = (&branch.packet, branch.packet.endpoint(side));
+        let own = branch.packet.endpoint(side);
         let address = match translation.kind {
             NatKind::Dnat | NatKind::Snat => written.address.unwrap_or(own.address),
-            NatKind::Redirect => self.redirect(branch)?,
-            NatKind::Masquerade => {
-                let gateway = branch.way.and_then(Way::gateway);
-                self.network.masquerade(packet.destination, packet.output?, gateway)?
-            }
+            NatKind::Redirect => redirect(self.network, self.hook, branch)?,
+            NatKind::Masquerade => masquerade(self.network, branch)?,
         };
         let port = match written.port {
             Port::Given(port) => Some(port),
@@ -67,17 +53,6 @@ impl Run<'_> {
             Port::Own | Port::Any => None,
         };
         Some(Endpoint { address, port })
-    }
-
-    /// `net/netfilter/nf_nat_redirect.c`: the loopback address for a process of this host, else an
-    /// address of the incoming interface.
-    fn redirect(&self, branch: &Branch) -> Option<IpAddr> {
-        let v6 = branch.packet.family() == Family::V6;
-        match (self.hook, v6) {
-            (Hook::Output, false) => Some(Ipv4Addr::LOCALHOST.into()),
-            (Hook::Output, true) => Some(Ipv6Addr::LOCALHOST.into()),
-            _ => self.network.first_address(branch.packet.input?, v6),
-        }
     }
 
     /// Evaluates what the rule says: an address, a port, or both in one expression.
