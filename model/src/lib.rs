@@ -11,6 +11,8 @@
 //! [`intent`] is the second opinion, written from the documentation rather than from the rules.
 
 pub mod address;
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod cluster;
 pub mod config;
 pub mod diagnostic;

@@ -10,6 +10,8 @@ pub mod endpoints;
 pub mod frontends;
 pub mod node;
 pub mod node_ports;
+#[cfg(test)]
+mod tests;
 
 use std::net::IpAddr;
 
