@@ -7,26 +7,34 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::text::{optional_text, text_map};
+
 /// The document. Every field may be absent.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct Document {
     /// Must be `kubeproxy.config.k8s.io/v1alpha1` if given.
+    #[serde(deserialize_with = "optional_text")]
     pub api_version: Option<String>,
     /// Must be `KubeProxyConfiguration` if given.
+    #[serde(deserialize_with = "optional_text")]
     pub kind: Option<String>,
     /// `iptables`, `ipvs`, `nftables` or empty.
+    #[serde(deserialize_with = "optional_text")]
     pub mode: Option<String>,
     /// The name of the Node.
+    #[serde(deserialize_with = "optional_text")]
     pub hostname_override: Option<String>,
     /// The node's address.
+    #[serde(deserialize_with = "optional_text")]
     pub bind_address: Option<String>,
     /// How local pods are recognised.
+    #[serde(deserialize_with = "optional_text")]
     pub detect_local_mode: Option<String>,
     /// What the interface modes need.
     pub detect_local: Option<DetectLocalSection>,
     /// The pods' ranges, separated by a comma.
-    #[serde(rename = "clusterCIDR")]
+    #[serde(rename = "clusterCIDR", deserialize_with = "optional_text")]
     pub cluster_cidr: Option<String>,
     /// The addresses of node ports.
     pub node_port_addresses: Option<Vec<String>>,
@@ -56,20 +64,19 @@ pub struct Document {
 
 /// `detectLocal`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct DetectLocalSection {
     /// The bridge of the pods.
+    #[serde(deserialize_with = "optional_text")]
     pub bridge_interface: Option<String>,
     /// How the names of the pods' interfaces start.
+    #[serde(deserialize_with = "optional_text")]
     pub interface_name_prefix: Option<String>,
-    /// Reserved for pod ranges.
-    #[serde(rename = "clusterCIDRs")]
-    pub cluster_cidrs: Option<IgnoredAny>,
 }
 
 /// `iptables` or `nftables`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct RulesSection {
     /// The bit of the packet mark.
     pub masquerade_bit: Option<i64>,
@@ -78,20 +85,25 @@ pub struct RulesSection {
     /// Whether node ports answer on loopback (iptables only).
     pub localhost_node_ports: Option<bool>,
     /// How often a failed sync is tried again.
+    #[serde(deserialize_with = "optional_text")]
     pub sync_period: Option<String>,
     /// The least time between two syncs.
+    #[serde(deserialize_with = "optional_text")]
     pub min_sync_period: Option<String>,
 }
 
 /// `ipvs`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct IpvsSection {
     /// How often everything is synced.
+    #[serde(deserialize_with = "optional_text")]
     pub sync_period: Option<String>,
     /// The least time between two syncs.
+    #[serde(deserialize_with = "optional_text")]
     pub min_sync_period: Option<String>,
     /// The scheduler.
+    #[serde(deserialize_with = "optional_text")]
     pub scheduler: Option<String>,
     /// Ranges that are left alone.
     #[serde(rename = "excludeCIDRs")]
@@ -100,16 +112,19 @@ pub struct IpvsSection {
     #[serde(rename = "strictARP")]
     pub strict_arp: Option<bool>,
     /// The timeout of idle TCP connections.
+    #[serde(deserialize_with = "optional_text")]
     pub tcp_timeout: Option<String>,
     /// The timeout of TCP connections after a FIN.
+    #[serde(deserialize_with = "optional_text")]
     pub tcp_fin_timeout: Option<String>,
     /// The timeout of UDP.
+    #[serde(deserialize_with = "optional_text")]
     pub udp_timeout: Option<String>,
 }
 
 /// `conntrack`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "a mapping")]
 pub struct ConntrackSection {
     /// Whether TCP packets outside the window pass.
     pub tcp_be_liberal: Option<bool>,
@@ -119,4 +134,13 @@ pub struct ConntrackSection {
     tcp_close_wait_timeout: Option<IgnoredAny>,
     udp_timeout: Option<IgnoredAny>,
     udp_stream_timeout: Option<IgnoredAny>,
+}
+
+/// A ConfigMap, such as `kube-proxy` in `kube-system`, as far as it matters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, expecting = "a mapping")]
+pub struct ConfigMap {
+    /// Its texts by name.
+    #[serde(deserialize_with = "text_map")]
+    pub data: BTreeMap<String, String>,
 }

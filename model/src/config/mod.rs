@@ -5,6 +5,7 @@
 
 mod document;
 mod read;
+mod sections;
 
 use std::fmt;
 use std::net::IpAddr;

@@ -7,17 +7,15 @@ use ipnet::IpNet;
 use kps_flow::Family;
 use thiserror::Error;
 
-use super::document::{Document, IpvsSection, RulesSection};
+use super::document::{ConfigMap, Document};
+use super::sections::{DEFAULT_MASQUERADE_BIT, Sections};
 use super::{Config, DetectLocal, FeatureGates, IpvsConfig, Mode};
+use crate::KubeVersion;
 use crate::address::{parse_address, parse_prefix};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 
-/// The bit of the packet mark that is used by default.
-const DEFAULT_MASQUERADE_BIT: u8 = 14;
-/// The schedulers of the kernel.
-const SCHEDULERS: [&str; 13] =
-    ["rr", "wrr", "lc", "wlc", "lblc", "lblcr", "sh", "dh", "sed", "nq", "mh", "fo", "ovf"];
-
+/// Under which name the ConfigMap that kubeadm makes holds the configuration.
+const CONFIG_MAP_KEY: &str = "config.conf";
 /// A configuration with which kube-proxy would not start.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
@@ -36,7 +34,8 @@ pub enum ConfigError {
     },
 }
 
-/// Reads a configuration, in YAML or JSON. `mode`, if given, wins over the document's.
+/// Reads a configuration, in YAML or JSON, or the ConfigMap that kubeadm keeps it in. `mode`, if
+/// given, wins over the document's.
 ///
 /// # Errors
 /// Fails where kube-proxy would refuse to start. Unknown fields are no error, as kube-proxy only
@@ -60,25 +59,41 @@ pub fn read(
 }
 
 fn document(text: &str, unknown: &mut Vec<String>) -> Result<Document, ConfigError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(Document::default());
     }
-    let reader = serde_norway::Deserializer::from_str(text);
-    let document: Option<Document> =
-        serde_ignored::deserialize(reader, |path| unknown.push(path.to_string().replace("?.", "")))
-            .map_err(|error| ConfigError::Unreadable(error.to_string()))?;
-    let document = document.unwrap_or_default();
+    let document = written(text, unknown)?;
     match (document.api_version.as_deref(), document.kind.as_deref()) {
         (
             None | Some("kubeproxy.config.k8s.io/v1alpha1"),
             None | Some("KubeProxyConfiguration"),
         ) => Ok(document),
+        (Some("v1"), Some("ConfigMap")) => {
+            unknown.clear();
+            let map: ConfigMap = serde_norway::from_str(text).map_err(unreadable)?;
+            let missing = format!("the ConfigMap has no {CONFIG_MAP_KEY}");
+            let text = map.data.get(CONFIG_MAP_KEY).ok_or(ConfigError::Unreadable(missing))?;
+            written(text, unknown)
+        }
         (version, kind) => Err(ConfigError::Unreadable(format!(
             "it is {} {}",
             version.unwrap_or_default(),
             kind.unwrap_or_default()
         ))),
     }
+}
+
+fn written(text: &str, unknown: &mut Vec<String>) -> Result<Document, ConfigError> {
+    let reader = serde_norway::Deserializer::from_str(text);
+    let document: Option<Document> =
+        serde_ignored::deserialize(reader, |path| unknown.push(path.to_string().replace("?.", "")))
+            .map_err(unreadable)?;
+    Ok(document.unwrap_or_default())
+}
+
+fn unreadable(error: serde_norway::Error) -> ConfigError {
+    ConfigError::Unreadable(error.to_string())
 }
 
 impl Default for Config {
@@ -103,50 +118,61 @@ impl Default for Config {
 
 impl Config {
     fn from_document(document: &Document, mode: Option<Mode>) -> Result<Config, ConfigError> {
-        let mode = match (mode, document.mode.as_deref().unwrap_or_default()) {
-            (Some(mode), _) => mode,
-            (None, "") => Mode::Iptables,
-            (None, written) => written.parse().map_err(|_| ConfigError::Invalid {
-                field: "mode",
-                value: written.to_owned(),
-                expected: "iptables, nftables or ipvs",
-            })?,
-        };
-        let absent = RulesSection::default();
-        let iptables = document.iptables.as_ref().unwrap_or(&absent);
-        let nftables = document.nftables.as_ref().unwrap_or(&absent);
-        let section = if mode == Mode::Nftables { nftables } else { iptables };
+        let mode = mode.map_or_else(|| written_mode(document), Ok)?;
+        let section = Sections::of(document, mode)?;
+        let conntrack = document.conntrack.as_ref();
         Ok(Config {
             mode,
             hostname_override: document.hostname_override.clone().filter(|name| !name.is_empty()),
             bind_address: bind_address(document)?,
             detect_local: detect_local(document)?,
             node_port_addresses: node_port_addresses(document)?,
-            iptables_masquerade_bit: bit("iptables.masqueradeBit", iptables)?,
-            nftables_masquerade_bit: bit("nftables.masqueradeBit", nftables)?,
-            masquerade_all: section.masquerade_all.unwrap_or(false),
-            localhost_node_ports: iptables.localhost_node_ports.unwrap_or(true),
-            conntrack_tcp_be_liberal: document
-                .conntrack
-                .as_ref()
-                .and_then(|c| c.tcp_be_liberal)
-                .unwrap_or(false),
-            ipvs: document.ipvs.as_ref().map(ipvs).transpose()?.unwrap_or_default(),
+            iptables_masquerade_bit: section.iptables_masquerade_bit,
+            nftables_masquerade_bit: section.nftables_masquerade_bit,
+            masquerade_all: section.masquerade_all,
+            localhost_node_ports: section.localhost_node_ports,
+            conntrack_tcp_be_liberal: conntrack.and_then(|c| c.tcp_be_liberal).unwrap_or(false),
+            ipvs: section.ipvs,
             gates: gates(document),
         })
     }
-}
 
-fn invalid<T>(field: &'static str, value: &str, expected: &'static str) -> Result<T, ConfigError> {
-    Err(ConfigError::Invalid { field, value: value.to_owned(), expected })
-}
-
-fn bit(field: &'static str, section: &RulesSection) -> Result<u8, ConfigError> {
-    match section.masquerade_bit {
-        None => Ok(DEFAULT_MASQUERADE_BIT),
-        Some(bit @ 0..=31) => Ok(u8::try_from(bit).unwrap_or_default()),
-        Some(bit) => invalid(field, &bit.to_string(), "a bit from 0 to 31"),
+    /// Checks what only some releases refuse.
+    ///
+    /// # Errors
+    /// Fails where kube-proxy of that release would refuse to start.
+    pub fn check_release(&self, version: KubeVersion) -> Result<(), ConfigError> {
+        let words = &self.node_port_addresses;
+        let is_word = |word: &&String| parse_prefix(word).is_none();
+        if version < KubeVersion::V1_37
+            && words.as_slice() != ["primary"]
+            && let Some(word) = words.iter().find(is_word)
+        {
+            return invalid("nodePortAddresses", word, "CIDRs, or `primary` alone (before 1.37)");
+        }
+        if version >= KubeVersion::V1_35 && !self.gates.prefer_same_traffic_distribution {
+            let field = "featureGates.PreferSameTrafficDistribution";
+            return invalid(field, "false", "true, to which it is locked since 1.35");
+        }
+        Ok(())
     }
+}
+
+fn written_mode(document: &Document) -> Result<Mode, ConfigError> {
+    match document.mode.as_deref().unwrap_or_default() {
+        "" => Ok(Mode::Iptables),
+        written => {
+            written.parse().or_else(|_| invalid("mode", written, "iptables, nftables or ipvs"))
+        }
+    }
+}
+
+pub(super) fn invalid<T>(
+    field: &'static str,
+    value: &str,
+    expected: &'static str,
+) -> Result<T, ConfigError> {
+    Err(ConfigError::Invalid { field, value: value.to_owned(), expected })
 }
 
 fn bind_address(document: &Document) -> Result<Option<IpAddr>, ConfigError> {
@@ -165,8 +191,10 @@ fn detect_local(document: &Document) -> Result<DetectLocal, ConfigError> {
         None | Some("") => invalid(field, "", "the name of an interface"),
         Some(name) => Ok(name.to_owned()),
     };
+    // Validated in every mode.
+    let cluster_cidrs = cluster_cidrs(document)?;
     match document.detect_local_mode.as_deref() {
-        None | Some("" | "ClusterCIDR") => Ok(DetectLocal::ClusterCidr(cluster_cidrs(document)?)),
+        None | Some("" | "ClusterCIDR") => Ok(DetectLocal::ClusterCidr(cluster_cidrs)),
         Some("NodeCIDR") => Ok(DetectLocal::NodeCidr),
         Some("BridgeInterface") => {
             let name = section.and_then(|s| s.bridge_interface.as_ref());
@@ -191,7 +219,7 @@ fn cluster_cidrs(document: &Document) -> Result<Vec<IpNet>, ConfigError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let cidrs: Option<Vec<IpNet>> = text.split(',').map(|c| parse_prefix(c.trim())).collect();
+    let cidrs: Option<Vec<IpNet>> = text.split(',').map(parse_prefix).collect();
     let one_each = |cidrs: &[IpNet]| match cidrs {
         [_] => true,
         [a, b] => Family::of(a.addr()) != Family::of(b.addr()),
@@ -210,42 +238,6 @@ fn node_port_addresses(document: &Document) -> Result<Vec<String>, ConfigError> 
             invalid("nodePortAddresses", word, "CIDRs, or the words primary, localhost and all")
         }
         None => Ok(words),
-    }
-}
-
-fn ipvs(section: &IpvsSection) -> Result<IpvsConfig, ConfigError> {
-    let scheduler = section.scheduler.clone().unwrap_or_default();
-    if !scheduler.is_empty() && !SCHEDULERS.contains(&scheduler.as_str()) {
-        return invalid("ipvs.scheduler", &scheduler, "a scheduler of the kernel, such as rr");
-    }
-    Ok(IpvsConfig {
-        scheduler,
-        exclude_cidrs: exclude_cidrs(section)?,
-        strict_arp: section.strict_arp.unwrap_or(false),
-        tcp_timeout: seconds("ipvs.tcpTimeout", section.tcp_timeout.as_deref())?,
-        tcp_fin_timeout: seconds("ipvs.tcpFinTimeout", section.tcp_fin_timeout.as_deref())?,
-        udp_timeout: seconds("ipvs.udpTimeout", section.udp_timeout.as_deref())?,
-    })
-}
-
-fn exclude_cidrs(section: &IpvsSection) -> Result<Vec<IpNet>, ConfigError> {
-    let written = section.exclude_cidrs.as_deref().unwrap_or_default();
-    written
-        .iter()
-        .map(|text| {
-            parse_prefix(text).map_or_else(|| invalid("ipvs.excludeCIDRs", text, "a CIDR"), Ok)
-        })
-        .collect()
-}
-
-/// Reads a duration as Go writes it (`900s`, `1h30m`), in whole seconds.
-fn seconds(field: &'static str, text: Option<&str>) -> Result<u64, ConfigError> {
-    let text = text.unwrap_or("0s");
-    let duration: Option<jiff::SignedDuration> =
-        if text == "0" { Some(jiff::SignedDuration::ZERO) } else { text.parse().ok() };
-    match duration.map(|d| u64::try_from(d.as_secs())) {
-        Some(Ok(seconds)) => Ok(seconds),
-        _ => invalid(field, text, "a duration such as 900s"),
     }
 }
 
