@@ -27,7 +27,7 @@ pub fn run(arguments: &Trace) -> Result<Verdict, Failure> {
 
 fn tell(arguments: &Trace, node: &Node<'_>) -> Result<Report, Failure> {
     let walker = node.walker()?;
-    for assumed in walker.network().assumed() {
+    for assumed in walker.assumed() {
         diagnostics::note(&format!("assumed: {assumed}"));
     }
     let flow = flow(arguments, node, &walker)?;

@@ -63,7 +63,7 @@ struct Line<'a> {
 impl Questions<'_> {
     fn answer(mut self, node: &Node<'_>) -> Result<(), Failure> {
         let walker = node.walker()?;
-        for assumed in walker.network().assumed() {
+        for assumed in walker.assumed() {
             note(&format!("assumed: {assumed}"));
         }
         let name = node.name().filter(|_| self.arguments.node.cluster.all_nodes);

@@ -45,6 +45,9 @@ pub(crate) enum Work {
     Rewrite(Side),
     /// Routes the packet again if it changed.
     Reroute,
+    /// Routes the packet again if its destination was translated; its mark does not count
+    /// (`nf_nat_ipv4_local_fn`).
+    RerouteTranslated,
     /// Does what IPVS does.
     Ipvs(Duty),
 }
@@ -121,7 +124,7 @@ impl Hooks {
         for (hook, side) in TRANSLATING {
             let priority = slot(side);
             if hook == Hook::Output {
-                self.add(family, hook, priority, Work::Reroute);
+                self.add(family, hook, priority, Work::RerouteTranslated);
             }
             self.add(family, hook, priority, Work::Rewrite(side));
             for chain in chains.iter().rev().filter(|chain| chain.hook == hook) {

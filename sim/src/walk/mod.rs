@@ -69,6 +69,14 @@ impl<'a> Walker<'a> {
         &self.network
     }
 
+    /// Returns what is assumed because no dump says it.
+    #[must_use]
+    pub fn assumed(&self) -> Vec<String> {
+        let mut all = self.network.assumed().to_vec();
+        all.extend(iptables::assumed(self.state));
+        all
+    }
+
     /// Returns the rule at a place of a trace, as its tool prints it.
     #[must_use]
     pub fn rule_text(&self, place: &RulePlace) -> Option<String> {

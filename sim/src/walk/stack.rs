@@ -103,6 +103,11 @@ impl Walker<'_> {
             }
             Work::Rewrite(side) => rewrite(branch, side),
             Work::Reroute => self.reroute(branch)?,
+            Work::RerouteTranslated => {
+                if branch.packet.destination != branch.routed.destination {
+                    self.reroute(branch)?;
+                }
+            }
             Work::Ipvs(duty) => return self.ipvs(duty, branch, options),
         }
         Ok(After::Stays)

@@ -28,6 +28,11 @@ fn iptables_walks_agree_with_the_kernel() {
     agrees("iptables");
 }
 
+#[test]
+fn ipvs_walks_agree_with_the_kernel() {
+    agrees("ipvs");
+}
+
 /// Walks every recorded flow of a mode.
 fn agrees(mode: &str) {
     let (mut compared, mut contested) = (0, 0);

@@ -71,8 +71,8 @@ fn state_of(state: Option<CtState>) -> CtStates {
 
 fn original(test: &Conntrack, tuple: &Tuple) -> Option<bool> {
     all([
-        address(test.original_source.as_ref(), tuple.source),
-        address(test.original_destination.as_ref(), tuple.destination),
+        Some(is_in(test.original_source.as_ref(), tuple.source)),
+        Some(is_in(test.original_destination.as_ref(), tuple.destination)),
         port(test.original_source_port, tuple.source_port),
         port(test.original_destination_port, tuple.destination_port),
     ])
@@ -80,15 +80,15 @@ fn original(test: &Conntrack, tuple: &Tuple) -> Option<bool> {
 
 fn expected(test: &Conntrack, tuple: &Tuple) -> Option<bool> {
     all([
-        address(test.reply_source.as_ref(), tuple.source),
-        address(test.reply_destination.as_ref(), tuple.destination),
+        Some(is_in(test.reply_source.as_ref(), tuple.source)),
+        Some(is_in(test.reply_destination.as_ref(), tuple.destination)),
         port(test.reply_source_port, tuple.source_port),
         port(test.reply_destination_port, tuple.destination_port),
     ])
 }
 
-fn address(test: Option<&Negatable<Network>>, address: IpAddr) -> Option<bool> {
-    Some(test.is_none_or(|test| test.holds(|network| network.contains(address))))
+fn is_in(test: Option<&Negatable<Network>>, address: IpAddr) -> bool {
+    test.is_none_or(|test| test.holds(|network| network.contains(address)))
 }
 
 fn port(test: Option<Negatable<PortRange>>, port: Option<u16>) -> Option<bool> {

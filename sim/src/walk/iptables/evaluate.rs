@@ -45,7 +45,7 @@ impl Run<'_> {
     fn statistic(&self, statistic: Statistic, branch: &mut Branch) -> Result<bool, Interrupt> {
         let (negated, probability) = match statistic {
             Statistic::Nth { negated, every, packet } => {
-                return Ok((packet + 1 >= every) != negated);
+                return Ok((packet.checked_add(1) == Some(every)) != negated);
             }
             Statistic::Random { negated, probability } => (negated, probability),
         };
@@ -58,8 +58,7 @@ impl Run<'_> {
 
     /// A rate is taken not to be exceeded.
     fn below_limit(&self, test: &Match, holds: bool, branch: &mut Branch) -> bool {
-        let text = text(test, branch);
-        let what = Name::from(format!("the rate of {text} is not exceeded"));
+        let what = Name::from(format!("the rate of {} is not exceeded", text(test, branch)));
         self.note(branch, || Deed::Assumes { what, holds: true });
         holds
     }

@@ -9,6 +9,7 @@ use super::Run;
 use super::lookup::SetChange;
 use super::program::{Action, Chain};
 use super::translate::Kind;
+use crate::conntrack::CtState;
 use crate::mark::Mark;
 use crate::trace::{Deed, Place};
 use crate::walk::branch::{Branch, Frame, Interrupt};
@@ -128,7 +129,7 @@ impl Run<'_> {
     /// `net/netfilter/xt_connmark.c`: nothing is done to a packet without a connection.
     fn connection_mark(&self, change: Connmark, branch: &mut Branch) {
         let mark = branch.packet.mark;
-        let tracked = branch.state.is_some_and(|state| state.is_tracked());
+        let tracked = branch.state.is_some_and(CtState::is_tracked);
         let Some(connection) = branch.connection.as_mut().filter(|_| tracked) else { return };
         match change {
             Connmark::Set(change) => connection.mark = changed(connection.mark, change),

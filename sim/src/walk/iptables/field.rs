@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 
 use kps_flow::{Family, Protocol};
+use kps_ruleset::Name;
 use kps_ruleset::host::RouteKind;
 use kps_ruleset::iptables::{
-    AddrType, AddressTypes, Header, Icmp, IpRange, Match, Multiport, Negatable, Owner, PacketType,
-    Physdev, PortRange, PortSide, PortTest, Rpfilter, SctpTest, TcpFlags, TcpTest,
+    self as ipt, AddrType, AddressTypes, Header, Icmp, InterfacePattern, IpRange, Match, Multiport,
+    Negatable, Owner, PacketType, Physdev, PortRange, PortSide, PortTest, Rpfilter, SctpTest,
+    TcpFlags, TcpTest,
 };
 use kps_ruleset::nftables::AddressType;
 
@@ -20,20 +22,19 @@ use crate::walk::nftables::address_type;
 
 /// Tells whether a rule's header test holds (`ip_packet_match`). Packets are never fragments.
 pub(super) fn header_holds(header: &Header, packet: &Packet) -> bool {
-    let address = |test: &Option<Negatable<kps_ruleset::iptables::Network>>, address: IpAddr| {
+    let address = |test: &Option<Negatable<ipt::Network>>, address: IpAddr| {
         test.as_ref().is_none_or(|test| test.holds(|network| network.contains(address)))
     };
-    let link = |test: &Option<Negatable<kps_ruleset::iptables::InterfacePattern>>,
-                link: Option<kps_ruleset::Name>| {
+    let link = |test: Option<Negatable<InterfacePattern>>, link: Option<Name>| {
         let name = link.map_or("", |name| name.as_str());
-        test.as_ref().is_none_or(|test| test.holds(|pattern| pattern.matches(name)))
+        test.is_none_or(|test| test.holds(|pattern| pattern.matches(name)))
     };
     let number = packet.protocol.number();
     address(&header.destination, packet.destination)
         && address(&header.source, packet.source)
         && header.protocol.is_none_or(|test| test.holds(|wanted| wanted.0 == number))
-        && link(&header.input, packet.input)
-        && link(&header.output, packet.output)
+        && link(header.input, packet.input)
+        && link(header.output, packet.output)
         && header.fragment != Some(true)
 }
 
@@ -53,8 +54,8 @@ impl View<'_> {
             Match::Tcp(test) => self.tcp(test),
             Match::Udp(test) => self.ports(test),
             Match::Sctp(test) => self.sctp(test),
-            Match::Icmp(test) => self.icmp(test, Protocol::Icmp),
-            Match::Icmp6(test) => self.icmp(test, Protocol::Icmpv6),
+            Match::Icmp(test) => self.icmp(*test, Protocol::Icmp),
+            Match::Icmp6(test) => self.icmp(*test, Protocol::Icmpv6),
             Match::IpRange(test) => Some(self.ranges(test)),
             Match::Mark(test) => {
                 let plain = self.branch.packet.mark.matches(test.value.value, test.value.mask);
@@ -62,7 +63,7 @@ impl View<'_> {
             }
             Match::Owner(test) => self.owner(test),
             Match::Physdev(test) => Some(not_bridged(test)),
-            Match::Rpfilter(test) => self.rpfilter(test),
+            Match::Rpfilter(test) => self.rpfilter(*test),
             Match::PacketType(test) => Some(test.holds(|kind| *kind == self.packet_type())),
             Match::Mac(_) => self.no_frame().then_some(false),
             _ => None,
@@ -132,7 +133,7 @@ impl View<'_> {
 
     /// Packets are echo requests and their replies; an error of which only that much is known can be
     /// of many types.
-    fn icmp(&self, test: &Icmp, protocol: Protocol) -> Option<bool> {
+    fn icmp(&self, test: Icmp, protocol: Protocol) -> Option<bool> {
         if self.branch.packet.protocol != protocol {
             return Some(false);
         }
@@ -176,7 +177,7 @@ impl View<'_> {
     }
 
     /// `net/ipv4/netfilter/ipt_rpfilter.c`.
-    fn rpfilter(&self, test: &Rpfilter) -> Option<bool> {
+    fn rpfilter(&self, test: Rpfilter) -> Option<bool> {
         let packet = &self.branch.packet;
         if packet.input.is_some_and(|link| link.as_str() == LOOPBACK) {
             return Some(!test.invert);

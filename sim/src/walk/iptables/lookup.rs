@@ -15,6 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Run;
 use super::field::View;
+use crate::mark::Mark;
 use crate::trace::Deed;
 use crate::walk::branch::Branch;
 use crate::walk::chains::Chains;
@@ -155,61 +156,60 @@ impl Run<'_> {
 impl View<'_> {
     /// Makes the elements that would stand for the packet.
     fn probes(&self, set: &Set, sides: &[Side]) -> Probes {
-        let side = |part: usize| sides.get(part).copied().unwrap_or(Side::Source);
+        let side = |part| side_of(sides, part);
         let address = |part| self.address(side(part));
         let first = || nets(address(0), &set.first);
         Some(match set.tree.kind {
-            SetType::BitmapPort => match self.port(side(0))? {
-                Port { protocol: Number::TCP | Number::UDP, port } => {
-                    smallvec![Element::Port(port)]
-                }
-                _ => smallvec![],
-            },
             SetType::HashIp | SetType::BitmapIp => {
                 smallvec![Element::Ip(cut(address(0), set.tree.options.netmask))]
             }
-            SetType::HashIpPort => smallvec![Element::IpPort(
-                cut(address(0), set.tree.options.netmask),
-                self.port(side(1))?
-            )],
-            SetType::HashIpPortIp => {
-                smallvec![Element::IpPortIp(address(0), self.port(side(1))?, address(2))]
-            }
-            SetType::HashIpPortNet => {
-                let port = self.port(side(1))?;
-                nets(address(2), &set.second)
-                    .map(|net| Element::IpPortNet(address(0), port, net))
-                    .collect()
-            }
             SetType::HashIpMark => {
-                let mask = set.tree.options.mark_mask.unwrap_or(u32::MAX);
-                let mark = self.branch.packet.mark.and(crate::mark::Mark::new(mask)).exact()?;
-                smallvec![Element::IpMark(address(0), mark)]
+                let mask = Mark::new(set.tree.options.mark_mask.unwrap_or(u32::MAX));
+                let masked = self.branch.packet.mark.and(mask).exact()?;
+                smallvec![Element::IpMark(address(0), masked)]
             }
             SetType::HashNet => first().map(Element::Net).collect(),
             SetType::HashNetIface => self.with_interface(&set.first, address(0), side(1)),
-            SetType::HashNetPort => {
-                let port = self.port(side(1))?;
-                first().map(|net| Element::NetPort(net, port)).collect()
-            }
-            SetType::HashNetNet => first()
-                .flat_map(|one| {
-                    nets(address(1), &set.second).map(move |two| Element::NetNet(one, two))
-                })
-                .collect(),
-            SetType::HashNetPortNet => {
-                let port = self.port(side(1))?;
-                first()
-                    .flat_map(|one| {
-                        let second = nets(address(2), &set.second);
-                        second.map(move |two| Element::NetPortNet(one, port, two))
-                    })
-                    .collect()
+            SetType::HashNetNet => {
+                let second =
+                    |one| nets(address(1), &set.second).map(move |two| Element::NetNet(one, two));
+                first().flat_map(second).collect()
             }
             SetType::HashMac | SetType::HashIpMac | SetType::BitmapIpMac => {
                 return self.no_frame().then(SmallVec::new);
             }
             SetType::ListSet | SetType::Other(_) => return None,
+            _ => return self.with_port(set, sides),
+        })
+    }
+
+    /// Makes elements of the types that have a port.
+    fn with_port(&self, set: &Set, sides: &[Side]) -> Probes {
+        let address = |part| self.address(side_of(sides, part));
+        let first = || nets(address(0), &set.first);
+        let second = usize::from(set.tree.kind != SetType::BitmapPort);
+        let port = self.port(side_of(sides, second))?;
+        Some(match set.tree.kind {
+            SetType::BitmapPort if has_bitmaps(port.protocol) => {
+                smallvec![Element::Port(port.port)]
+            }
+            SetType::HashIpPort => {
+                smallvec![Element::IpPort(cut(address(0), set.tree.options.netmask), port)]
+            }
+            SetType::HashIpPortIp => smallvec![Element::IpPortIp(address(0), port, address(2))],
+            SetType::HashIpPortNet => {
+                let element = |net| Element::IpPortNet(address(0), port, net);
+                nets(address(2), &set.second).map(element).collect()
+            }
+            SetType::HashNetPort => first().map(|net| Element::NetPort(net, port)).collect(),
+            SetType::HashNetPortNet => {
+                let second = |one| {
+                    let nets = nets(address(2), &set.second);
+                    nets.map(move |two| Element::NetPortNet(one, port, two))
+                };
+                first().flat_map(second).collect()
+            }
+            _ => SmallVec::new(),
         })
     }
 
@@ -248,6 +248,16 @@ impl View<'_> {
         };
         Some(Port { protocol, port })
     }
+}
+
+/// Returns the side that a part of an element is taken from.
+fn side_of(sides: &[Side], part: usize) -> Side {
+    sides.get(part).copied().unwrap_or(Side::Source)
+}
+
+/// Tells whether `bitmap:port` has ports of a protocol (`ip_set_get_ip_port`).
+fn has_bitmaps(protocol: Number) -> bool {
+    matches!(protocol, Number::TCP | Number::UDP)
 }
 
 /// Returns the networks of an element that stand for its first and second address.

@@ -6,6 +6,7 @@
 //! apply at all. Which built-in chains a packet meets, and when, is decided in [`super::hooks`] and
 //! [`super::stack`].
 
+mod assumed;
 mod compile;
 mod connection;
 mod evaluate;
@@ -25,6 +26,7 @@ use crate::walk::branch::Branch;
 use crate::walk::chains::ChainId;
 use field::View;
 
+pub(crate) use assumed::assumed;
 pub(crate) use compile::{base_chains, compile, shown_twice};
 pub(crate) use lookup::SetChange;
 pub(crate) use program::Program;

@@ -36,9 +36,9 @@ impl Run<'_> {
         };
         let holds = plain != test.action.negated;
         match action {
-            RecentAction::Set => self.see(test.name, address, times + 1, branch),
+            RecentAction::Set => self.see(test.name, address, times.saturating_add(1), branch),
             RecentAction::Update if holds && times > 0 => {
-                self.see(test.name, address, times + 1, branch);
+                self.see(test.name, address, times.saturating_add(1), branch);
             }
             RecentAction::Remove if times > 0 => branch.sighted(test.name, address, 0),
             _ => {}
@@ -54,9 +54,9 @@ impl Run<'_> {
 
 impl Branch {
     fn times_seen(&self, list: Name, address: IpAddr) -> u32 {
-        let seen = self.sightings.iter().rev();
-        let last = seen.clone().find(|s| (s.list, s.address) == (list, address));
-        last.map_or(0, |sighting| sighting.times)
+        let mut newest = self.sightings.iter().rev();
+        let found = newest.find(|sighting| (sighting.list, sighting.address) == (list, address));
+        found.map_or(0, |sighting| sighting.times)
     }
 
     fn sighted(&mut self, list: Name, address: IpAddr, times: u32) {
