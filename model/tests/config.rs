@@ -149,7 +149,7 @@ fn recorded_configurations_are_read_without_findings() {
     for text in texts {
         for mode in [Mode::Iptables, Mode::Ipvs, Mode::Nftables] {
             let config = good(&text, Some(mode));
-            KubeVersion::ALL.into_iter().for_each(|v| config.check_release(v).unwrap());
+            assert!(KubeVersion::ALL.into_iter().all(|v| config.check_release(v).is_ok()));
         }
     }
 }

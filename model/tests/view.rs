@@ -68,6 +68,33 @@ fn services_that_are_not_for_kube_proxy_are_passed_over() {
 }
 
 #[test]
+fn an_object_that_is_left_out_has_a_reason() {
+    use kps_model::view::{endpoints, frontends};
+    let reason = |text: &str| {
+        let cluster = read_text("objects", text).cluster;
+        frontends::exclusion(&cluster.services[0], Family::V4, KubeVersion::V1_35)
+    };
+    let labelled = |label: &str| {
+        let labels = format!("namespace: shop, labels: {{service.kubernetes.io/{label}: x}}");
+        service("").replace("namespace: shop", &labels)
+    };
+    assert_eq!(reason(&service("")), None);
+    let expected = [
+        (labelled("service-proxy-name"), frontends::Exclusion::OtherProxy),
+        (labelled("headless"), frontends::Exclusion::HeadlessLabel),
+        (service("").replace("10.96.0.1", "None"), frontends::Exclusion::Headless),
+        (service("type: ExternalName"), frontends::Exclusion::ExternalName),
+        (service("").replace("10.96.0.1", "fd00::1"), frontends::Exclusion::OtherFamily),
+    ];
+    for (text, exclusion) in expected {
+        assert_eq!(reason(&text), Some(exclusion), "{text}");
+    }
+    let cluster = read_text("objects", &slice("s", &["addresses: [10.0.0.1]"])).cluster;
+    let of = |family| endpoints::exclusion(&cluster.slices[0], family, KubeVersion::NEWEST);
+    assert_eq!((of(Family::V4), of(Family::V6)), (None, Some(endpoints::Exclusion::OtherFamily)));
+}
+
+#[test]
 fn a_headless_label_on_a_service_counts_up_to_1_35() {
     let label = "namespace: shop, labels: {service.kubernetes.io/headless: ''}";
     let text = service("").replace("namespace: shop", label);

@@ -71,7 +71,7 @@ fn document(text: &str, unknown: &mut Vec<String>) -> Result<Document, ConfigErr
         ) => Ok(document),
         (Some("v1"), Some("ConfigMap")) => {
             unknown.clear();
-            let map: ConfigMap = serde_norway::from_str(text).map_err(unreadable)?;
+            let map: ConfigMap = serde_norway::from_str(text)?;
             let missing = format!("the ConfigMap has no {CONFIG_MAP_KEY}");
             let text = map.data.get(CONFIG_MAP_KEY).ok_or(ConfigError::Unreadable(missing))?;
             written(text, unknown)
@@ -86,14 +86,16 @@ fn document(text: &str, unknown: &mut Vec<String>) -> Result<Document, ConfigErr
 
 fn written(text: &str, unknown: &mut Vec<String>) -> Result<Document, ConfigError> {
     let reader = serde_norway::Deserializer::from_str(text);
-    let document: Option<Document> =
-        serde_ignored::deserialize(reader, |path| unknown.push(path.to_string().replace("?.", "")))
-            .map_err(unreadable)?;
+    let document: Option<Document> = serde_ignored::deserialize(reader, |path| {
+        unknown.push(path.to_string().replace("?.", ""));
+    })?;
     Ok(document.unwrap_or_default())
 }
 
-fn unreadable(error: serde_norway::Error) -> ConfigError {
-    ConfigError::Unreadable(error.to_string())
+impl From<serde_norway::Error> for ConfigError {
+    fn from(error: serde_norway::Error) -> ConfigError {
+        ConfigError::Unreadable(error.to_string())
+    }
 }
 
 impl Default for Config {

@@ -105,18 +105,20 @@ struct Cut {
 
 impl Cut {
     fn of(document: &str) -> Option<Cut> {
-        let mut lines = lines(document).enumerate().filter(|(_, (_, line))| !is_blank(line));
+        let written = |line: &str| !line.trim().is_empty();
+        let mut lines = lines(document).enumerate().filter(|(_, (_, line))| written(line));
         let (_, (items, _)) = lines.find(|(_, (_, line))| line.trim_end() == "items:")?;
-        let (number, (offset, line)) = lines.next()?;
+        let (number, (offset, line)) = lines.find(|(_, (_, line))| !is_blank(line))?;
         let dash = dash_indent(line)?;
         let mut cut = Cut { items, dash, starts: vec![(offset, number)], end: document.len() };
         for (number, (offset, line)) in lines {
+            let indent = indentation(line);
             if dash_indent(line) == Some(dash) {
                 cut.starts.push((offset, number));
-            } else if indentation(line) == 0 {
+            } else if indent == 0 && !is_blank(line) {
                 cut.end = offset;
                 break;
-            } else if indentation(line) <= dash {
+            } else if indent != 0 && indent <= dash {
                 return None;
             }
         }
@@ -138,7 +140,7 @@ impl Cut {
 /// belong to anything else, unless quotes or brackets are open, so a plain word after `kind:` there
 /// is the kind, if the next line does not continue it.
 pub fn glance(text: &str) -> Option<Head> {
-    let first = text.lines().find(|line| !is_blank(line))?;
+    let first = text.lines().find(|line| !is_blank(line)).filter(|line| is_entry(line))?;
     let indent = &first[..indentation(first)];
     let mut head = Head::default();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
@@ -156,6 +158,13 @@ pub fn glance(text: &str) -> Option<Head> {
         }
     }
     None
+}
+
+/// Tells whether a line is surely a field of a block mapping.
+fn is_entry(line: &str) -> bool {
+    let line = line.trim();
+    let has_key = line.ends_with(':') || line.contains(": ");
+    has_key && line.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
 /// Tells whether a line surely leaves no quote or bracket open for the next one.

@@ -40,7 +40,7 @@ impl<'a> EndpointMap<'a> {
         version: KubeVersion,
     ) -> EndpointMap<'a> {
         let mut watched: Vec<_> =
-            slices.iter().filter(|s| is_watched(s, family, version)).collect();
+            slices.iter().filter(|s| exclusion(s, family, version).is_none()).collect();
         watched.sort_by_key(|slice| (&slice.metadata.namespace, &slice.metadata.name));
         let mut gathered: HashMap<MapKey<'_>, Gathered> = HashMap::new();
         for slice in watched {
@@ -65,19 +65,38 @@ impl<'a> EndpointMap<'a> {
     }
 }
 
-/// Tells whether kube-proxy gets to see a slice, and whether it is of the family.
-fn is_watched(slice: &EndpointSlice, family: Family, version: KubeVersion) -> bool {
-    let labelled = |label| slice.metadata.labels.contains_key(label);
-    let other_proxy_counts = version <= KubeVersion::V1_35;
-    slice.address_type == family.to_string()
-        && !labelled(HEADLESS)
-        && !(other_proxy_counts && labelled(SERVICE_PROXY_NAME))
+/// Why a proxier makes no endpoint of a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exclusion {
+    /// It has the label of a headless Service's slices.
+    HeadlessLabel,
+    /// A label leaves it to another proxy; counts up to 1.35.
+    OtherProxy,
+    /// Its addresses are not of the proxier's family.
+    OtherFamily,
+    /// It names no Service.
+    NoService,
+}
+
+/// Returns why the proxier of a family makes nothing of a slice, if it does not: the label selector
+/// of its informer first, then what it looks at itself.
+#[must_use]
+pub fn exclusion(slice: &EndpointSlice, family: Family, version: KubeVersion) -> Option<Exclusion> {
+    let labels = &slice.metadata.labels;
+    if labels.contains_key(HEADLESS) {
+        Some(Exclusion::HeadlessLabel)
+    } else if version <= KubeVersion::V1_35 && labels.contains_key(SERVICE_PROXY_NAME) {
+        Some(Exclusion::OtherProxy)
+    } else if slice.address_type != family.to_string() {
+        Some(Exclusion::OtherFamily)
+    } else {
+        labels.get(SERVICE_NAME).is_none_or(String::is_empty).then_some(Exclusion::NoService)
+    }
 }
 
 /// Returns the keys that a slice serves, with the port number of the endpoints.
 fn ports(slice: &EndpointSlice) -> impl Iterator<Item = (MapKey<'_>, u16)> {
-    let service = slice.metadata.labels.get(SERVICE_NAME);
-    let service = service.map(String::as_str).filter(|name| !name.is_empty());
+    let service = slice.metadata.labels.get(SERVICE_NAME).map(String::as_str);
     let namespace = slice.metadata.namespace.as_str();
     slice.ports.iter().filter_map(move |port| {
         let key = MapKey {

@@ -17,13 +17,43 @@ pub const HEADLESS: &str = "service.kubernetes.io/headless";
 /// The affinity time that the API server fills in: three hours, in seconds.
 const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
 
-/// Tells whether kube-proxy gets to see this Service at all (the label selector of its informer).
+/// Why a proxier makes no ServicePort of a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exclusion {
+    /// A label leaves it to another proxy.
+    OtherProxy,
+    /// It has the label of headless Services, which counts up to 1.35.
+    HeadlessLabel,
+    /// It has no cluster IP.
+    Headless,
+    /// It is only a name for something outside.
+    ExternalName,
+    /// It has no cluster IP of the proxier's family, or one that cannot be read.
+    OtherFamily,
+}
+
+/// Returns why the proxier of a family makes nothing of a Service, if it does not: the label
+/// selector of its informer first, then what it looks at itself.
 #[must_use]
-pub fn is_watched(service: &objects::Service, version: KubeVersion) -> bool {
+pub fn exclusion(
+    service: &objects::Service,
+    family: Family,
+    version: KubeVersion,
+) -> Option<Exclusion> {
     let labelled = |label| service.metadata.labels.contains_key(label);
-    let headless_label_counts = version <= KubeVersion::V1_35;
-    let left_out = labelled(SERVICE_PROXY_NAME) || headless_label_counts && labelled(HEADLESS);
-    !left_out
+    let spec = &service.spec;
+    let is_headless = matches!(spec.cluster_ip.as_deref(), None | Some("" | "None"));
+    if labelled(SERVICE_PROXY_NAME) {
+        Some(Exclusion::OtherProxy)
+    } else if version <= KubeVersion::V1_35 && labelled(HEADLESS) {
+        Some(Exclusion::HeadlessLabel)
+    } else if spec.kind.as_deref() == Some("ExternalName") {
+        Some(Exclusion::ExternalName)
+    } else if is_headless {
+        Some(Exclusion::Headless)
+    } else {
+        cluster_ip(spec, family).is_none().then_some(Exclusion::OtherFamily)
+    }
 }
 
 /// Returns the ServicePorts of a Service in one family.
@@ -35,10 +65,10 @@ pub fn service_ports(
     version: KubeVersion,
 ) -> Vec<ServicePort> {
     let spec = &service.spec;
-    if spec.kind.as_deref() == Some("ExternalName") {
+    let is_excluded = exclusion(service, family, version).is_some();
+    let Some(cluster_ip) = cluster_ip(spec, family).filter(|_| !is_excluded) else {
         return Vec::new();
-    }
-    let Some(cluster_ip) = cluster_ip(spec, family) else { return Vec::new() };
+    };
     let shared = Shared::of(service, spec, family, config, version);
     spec.ports.iter().filter_map(|port| shared.port(service, cluster_ip, port)).collect()
 }
@@ -46,9 +76,8 @@ pub fn service_ports(
 /// Returns the cluster IP of a family: that of `clusterIPs` at the place of the family in
 /// `ipFamilies`, or `clusterIP` if there are no `ipFamilies`.
 fn cluster_ip(spec: &ServiceSpec, family: Family) -> Option<IpAddr> {
-    let primary = spec.cluster_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != "None")?;
     if spec.ip_families.is_empty() {
-        return parse_address(primary).filter(|ip| Family::of(*ip) == family);
+        return parse_address(spec.cluster_ip.as_deref()?).filter(|ip| Family::of(*ip) == family);
     }
     let index = spec.ip_families.iter().position(|name| *name == family.to_string())?;
     parse_address(spec.cluster_ips.get(index)?).filter(|ip| Family::of(*ip) == family)

@@ -3,6 +3,7 @@
 //! [`view`] filters the cluster's objects and sorts endpoints as kube-proxy does before it writes
 //! a rule; one file for each decision: [`frontends`] (Services), [`endpoints`] (slices),
 //! [`categorize`](mod@categorize) (policies and topology), [`node`], [`node_ports`], [`detector`].
+//! Why an object is left out, [`frontends::exclusion`] and [`endpoints::exclusion`] tell.
 
 pub mod categorize;
 pub mod detector;
@@ -190,8 +191,8 @@ fn ports(
     let endpoints = EndpointMap::new(&cluster.slices, family, node_name, version);
     let node_hints = config.gates.prefer_same_traffic_distribution;
     let place = Place { node: node_name, zone: facts.zone.as_deref(), node_hints };
-    let watched = cluster.services.iter().filter(|s| frontends::is_watched(s, version));
-    let mut ports: Vec<ServicePort> = watched
+    let services = cluster.services.iter();
+    let mut ports: Vec<ServicePort> = services
         .flat_map(|service| frontends::service_ports(service, family, config, version))
         .collect();
     // Of two ports with one key the later one wins, as in kube-proxy's map: it comes first here.
