@@ -18,5 +18,7 @@ pub use ast::*;
 pub use build::RuleWriter;
 pub use compare::compare;
 pub use parse::{parse_listing, parse_restore, parse_rule, parse_ruleset};
-pub use print::{print_listing, print_restore, print_rule, print_ruleset, print_written};
+pub use print::{
+    print_listing, print_match, print_restore, print_rule, print_ruleset, print_written,
+};
 pub use transaction::{ApplyError, Command, Flush, Transaction, apply};

@@ -92,7 +92,7 @@ pub(super) fn statistic(test: &mut Statistic, option: &str, args: &mut Args<'_, 
             let Statistic::Nth { negated, every, .. } = test else { return Err(Bad) };
             *negated = args.negation();
             *every = args.number()?;
-            return if *every == 0 { Err(Bad) } else { MORE };
+            return if *every == 0 { Err(Bad) } else { DONE };
         }
         "--packet" => {
             let Statistic::Nth { packet, every, .. } = test else { return Err(Bad) };

@@ -57,6 +57,12 @@ pub fn print_written(rule: &Rule, family: Family) -> String {
     in_form(family, Form::Written, |writer| writer.rule(rule))
 }
 
+/// Returns a match as `iptables-save` prints it, with its `-m`.
+#[must_use]
+pub fn print_match(m: &Match, family: Family) -> String {
+    in_form(family, Form::Saved, |writer| writer.whole_match(m))
+}
+
 /// Returns the options of a match as `iptables-save` prints them.
 #[must_use]
 pub fn match_options(m: &Match, family: Family) -> String {

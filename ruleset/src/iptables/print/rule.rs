@@ -66,7 +66,7 @@ impl Writer<'_> {
         matches.for_each(|m| self.whole_match(m));
     }
 
-    fn whole_match(&mut self, m: &Match) {
+    pub(super) fn whole_match(&mut self, m: &Match) {
         self.load(m);
         self.match_options(m);
     }

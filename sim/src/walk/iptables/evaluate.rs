@@ -2,7 +2,7 @@
 
 use kps_flow::Family;
 use kps_ruleset::Name;
-use kps_ruleset::iptables::{self as ipt, Match, Statistic, print::match_options};
+use kps_ruleset::iptables::{self as ipt, Match, Statistic, print_match};
 use num_rational::Ratio;
 
 use super::Run;
@@ -40,13 +40,11 @@ impl Run<'_> {
         self.suppose(Name::from(format!("a match on {} ({place})", text(test, branch))), branch)
     }
 
-    /// `net/netfilter/xt_statistic.c`: a fresh draw each time, or a counter that wraps. The counter of
-    /// a fresh rule stands where `--packet` says.
+    /// `net/netfilter/xt_statistic.c`: a fresh draw each time, or a counter that wraps. Of a fresh
+    /// counter, the first packet is that of number 0.
     fn statistic(&self, statistic: Statistic, branch: &mut Branch) -> Result<bool, Interrupt> {
         let (negated, probability) = match statistic {
-            Statistic::Nth { negated, every, packet } => {
-                return Ok((packet.checked_add(1) == Some(every)) != negated);
-            }
+            Statistic::Nth { negated, packet, .. } => return Ok((packet == 0) != negated),
             Statistic::Random { negated, probability } => (negated, probability),
         };
         let plain = Ratio::new(u64::from(probability.chances()), u64::from(ipt::Probability::ONE));
@@ -70,5 +68,5 @@ fn text(test: &Match, branch: &Branch) -> String {
         Family::V4 => ipt::Family::Ipv4,
         Family::V6 => ipt::Family::Ipv6,
     };
-    match_options(test, family)
+    print_match(test, family)
 }
