@@ -43,12 +43,6 @@ pub enum Failure {
     /// Neither objects nor a dump.
     #[error("give objects (files, directories or -), or a node's dumps with --dump")]
     NoInput,
-    /// Rules that the walker does not look at.
-    #[error(
-        "{0} are not walked yet, and an answer without them would be wrong; walk mode nftables, or \
-         see the rules with `sim render`"
-    )]
-    NotWalked(String),
     /// A question that makes no sense.
     #[error("{0}")]
     Usage(String),

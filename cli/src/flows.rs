@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use kps_flow::{ClientClass, Flow, Protocol};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// A line of a flow file. Fields that are not listed are passed over.
 #[derive(Debug, Clone, Deserialize)]
@@ -29,10 +30,24 @@ pub struct FlowLine {
 pub struct Recorded {
     /// The outcome.
     pub outcome: Option<String>,
-    /// The endpoints that got packets, each with how many.
-    pub endpoints: BTreeMap<String, u64>,
+    /// The endpoints that got packets.
+    pub endpoints: BTreeMap<String, Received>,
+    /// How clients were told of a rejection.
+    pub reject_with: Vec<String>,
+    /// Whether it may differ from run to run, since two Services claim the destination.
+    pub contested: bool,
     /// More of it.
     pub detail: Detail,
+}
+
+/// What is recorded of an endpoint.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub enum Received {
+    /// What it saw.
+    Seen(EndpointSeen),
+    /// How many packets it got, which tells no more than that it got any.
+    Packets(IgnoredAny),
 }
 
 /// More of what a real kernel did.
@@ -48,13 +63,29 @@ pub struct Detail {
 }
 
 /// What an endpoint saw.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct EndpointSeen {
     /// How many packets came.
     pub n: u64,
     /// How many of them with another source address or port than the client had sent.
     pub snat: u64,
+}
+
+impl Recorded {
+    /// Returns what endpoints saw, where that is recorded.
+    pub fn seen(&self) -> impl Iterator<Item = (&String, EndpointSeen)> {
+        let at_once = self.endpoints.iter().filter_map(|(endpoint, received)| match received {
+            Received::Packets(_) => None,
+            Received::Seen(seen) => Some((endpoint, *seen)),
+        });
+        at_once.chain(self.detail.by_endpoint.iter().map(|(endpoint, seen)| (endpoint, *seen)))
+    }
+
+    /// Returns how clients were told of a rejection.
+    pub fn rejections(&self) -> impl Iterator<Item = &String> {
+        self.reject_with.iter().chain(&self.detail.reject_with)
+    }
 }
 
 impl FlowLine {

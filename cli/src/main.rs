@@ -9,13 +9,13 @@ mod clients;
 mod cluster;
 mod commands;
 mod destination;
+mod dump;
 mod error;
 mod flows;
 mod node;
 mod owners;
 mod report;
 mod services;
-mod walkable;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

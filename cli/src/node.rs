@@ -1,19 +1,18 @@
 //! From objects and dumps to nodes with rules.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kps_model::Diagnostic;
 use kps_render::node_state;
 use kps_ruleset::NodeState;
-use kps_ruleset::host::Host;
 use kps_sim::Walker;
 
 use crate::Verdict;
 use crate::args::NodeArgs;
 use crate::cluster::{Objects, Proxied};
+use crate::dump::read_dump;
 use crate::error::Failure;
-use crate::report::diagnostics::{Reporter, warn};
-use crate::walkable::not_walked;
+use crate::report::diagnostics::Reporter;
 
 /// What was given: objects, the dumps of a node, or both.
 pub struct Given {
@@ -75,22 +74,8 @@ impl Node<'_> {
     }
 
     /// Prepares walks through the node's rules.
-    ///
-    /// # Errors
-    /// If it has rules that are not walked: an answer without them would be wrong.
-    pub fn walker(&self) -> Result<Walker<'_>, Failure> {
-        walker(&self.state)
-    }
-}
-
-/// Prepares walks through a state.
-///
-/// # Errors
-/// If it has rules that are not walked: an answer without them would be wrong.
-pub fn walker(state: &NodeState) -> Result<Walker<'_>, Failure> {
-    match not_walked(state) {
-        Some(what) => Err(Failure::NotWalked(what)),
-        None => Ok(Walker::new(state)),
+    pub fn walker(&self) -> Walker<'_> {
+        Walker::new(&self.state)
     }
 }
 
@@ -101,42 +86,4 @@ pub fn rendered(proxied: &Proxied<'_>) -> NodeState {
         Reporter::new(false).report(&[Diagnostic::about_cluster(error.to_string())]);
     }
     state
-}
-
-/// The files of a dump that have rules.
-const RULES: [&str; 4] = ["nft.txt", "iptables-save.txt", "ip6tables-save.txt", "ipvsadm-save.txt"];
-
-fn read_dump(dir: &Path, proxied: Option<&Proxied<'_>>) -> Result<NodeState, Failure> {
-    let dump = NodeState::read_dump(dir).map_err(Failure::file(dir))?;
-    for error in &dump.errors {
-        warn(&format!("{}: {error}", dir.display()));
-    }
-    if RULES.iter().all(|file| dump.missing.contains(file)) {
-        let (dir, files) = (dir.display(), RULES.join(", "));
-        return Err(Failure::Usage(format!("{dir} holds no rules: {files}")));
-    }
-    let mut state = dump.state;
-    match proxied {
-        Some(proxied) => complete(&mut state.host, &kps_render::host(&proxied.views)),
-        None if dump.missing.contains(&"addr.txt") => warn(&format!(
-            "{dir}: addr.txt is missing, so the node is taken to have no address and no route; add \
-             what `ip -o addr show` prints, or give the objects, too",
-            dir = dir.display()
-        )),
-        None => {}
-    }
-    Ok(state)
-}
-
-/// Fills in what a dump does not say of the host.
-fn complete(host: &mut Host, assumed: &Host) {
-    if host.addresses.is_empty() {
-        host.addresses.clone_from(&assumed.addresses);
-    }
-    if host.routes.is_empty() {
-        host.routes.clone_from(&assumed.routes);
-    }
-    for (name, value) in &assumed.sysctls {
-        host.sysctls.entry(name.clone()).or_insert_with(|| value.clone());
-    }
 }

@@ -2,13 +2,13 @@
 
 use kps_flow::{ClientClass, Family, Flow};
 use kps_model::{NodeView, PortView};
-use kps_sim::Options;
+use kps_sim::{Options, Walker};
 
 use crate::Verdict;
 use crate::args::{Balance, Output};
 use crate::cluster::{Objects, Proxied};
 use crate::error::Failure;
-use crate::node::{rendered, walker};
+use crate::node::rendered;
 use crate::report::spread::Spread;
 use crate::report::{Report, Reports};
 use crate::services;
@@ -29,7 +29,7 @@ fn spread(arguments: &Balance, proxied: &Proxied<'_>) -> Result<Report, Failure>
     let flow = to_cluster_ip(view, port);
     let state = rendered(proxied);
     let options = Options { fresh: true, ..Options::default() };
-    let walk = walker(&state)?.walk(&flow, &options);
+    let walk = Walker::new(&state).walk(&flow, &options);
     let spread = Spread {
         flow: &flow,
         distribution: &walk.distribution(),

@@ -26,14 +26,14 @@ pub fn run(arguments: &Trace) -> Result<Verdict, Failure> {
 }
 
 fn tell(arguments: &Trace, node: &Node<'_>) -> Result<Report, Failure> {
-    let walker = node.walker()?;
+    let walker = node.walker();
     for assumed in walker.assumed() {
         diagnostics::note(&format!("assumed: {assumed}"));
     }
     let flow = flow(arguments, node, &walker)?;
     let options = Options { trace: true, state: state(arguments.ct), ..Options::default() };
     let walk = walker.walk(&flow, &options);
-    let owners = node.proxied.as_ref().map(Owners::of).unwrap_or_default();
+    let owners = Owners::of(node);
     let cluster = node.proxied.as_ref().map(|proxied| proxied.cluster);
     let state = &node.state;
     let (flow, walker, walk, owners) = (&flow, &walker, &walk, &owners);

@@ -62,7 +62,7 @@ struct Line<'a> {
 
 impl Questions<'_> {
     fn answer(mut self, node: &Node<'_>) -> Result<(), Failure> {
-        let walker = node.walker()?;
+        let walker = node.walker();
         for assumed in walker.assumed() {
             note(&format!("assumed: {assumed}"));
         }

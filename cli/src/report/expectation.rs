@@ -16,12 +16,17 @@ pub struct Tally {
     pub unreadable: u64,
     compared: u64,
     differing: u64,
+    contested: u64,
 }
 
 impl Tally {
     /// Compares an answer with what its line recorded, and reports a difference on standard error.
     pub fn count(&mut self, place: &str, flow: &Flow, recorded: &Recorded, answer: &Answer) {
         if recorded.outcome.is_none() {
+            return;
+        }
+        if recorded.contested {
+            self.contested += 1;
             return;
         }
         self.compared += 1;
@@ -34,7 +39,12 @@ impl Tally {
     /// Writes the count of equal answers to standard error, and returns what it came to.
     pub fn verdict(&self) -> Verdict {
         let equal = self.compared - self.differing;
-        let _ = writeln!(anstream::stderr(), "{equal} of {} flows as recorded", self.compared);
+        let contested = match self.contested {
+            0 => String::new(),
+            number => format!(", {number} that change from run to run left out"),
+        };
+        let compared = self.compared;
+        let _ = writeln!(anstream::stderr(), "{equal} of {compared} flows as recorded{contested}");
         if self.compared == 0 {
             error("no line has an `outcome` to compare with, so nothing is shown");
             return Verdict::Findings;
@@ -67,7 +77,7 @@ impl Answer {
 /// A rewritten source keeps its port by chance once in tens of thousands of packets, so the
 /// majority counts.
 fn source_difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
-    recorded.detail.by_endpoint.iter().find_map(|(endpoint, seen)| {
+    recorded.seen().find_map(|(endpoint, seen)| {
         let rewritten = seen.snat * 2 > seen.n;
         let ours = answer.endpoints.get(endpoint)?;
         (ours.snat != rewritten)
@@ -77,7 +87,7 @@ fn source_difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
 
 fn reject_difference(answer: &Answer, recorded: &Recorded) -> Option<String> {
     let ours = answer.reject_with.as_ref()?;
-    let kinds = &recorded.detail.reject_with;
-    (!kinds.is_empty() && !kinds.contains(ours))
+    let kinds: Vec<&str> = recorded.rejections().map(String::as_str).collect();
+    (!kinds.is_empty() && !kinds.contains(&ours.as_str()))
         .then(|| format!("recorded {}, answered {ours}", kinds.join(" or ")))
 }

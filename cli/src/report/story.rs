@@ -7,7 +7,7 @@ use kps_flow::{Flow, Outcome, SourceNat};
 use kps_model::Cluster;
 use kps_ruleset::nftables::Element;
 use kps_ruleset::{Name, NodeState};
-use kps_sim::trace::{Deed, Place, RulePlace, Step, hook_name};
+use kps_sim::trace::{Deed, Language, Place, RulePlace, Step, hook_name};
 use kps_sim::{Path, Walk, Walker};
 use num_rational::BigRational;
 use serde_json::{Value, json};
@@ -98,9 +98,18 @@ impl Story<'_> {
             (Place::Rule(place), Deed::Found { set: Some(set), element }) => {
                 self.element(&place, *set, *element)?.comment.map(|comment| comment.to_string())
             }
-            (Place::Rule(place), _) => self.owners.service(place.chain),
+            (Place::Rule(place), _) => self.owners.of_rule(&place, self.state),
             (Place::Kernel, _) => None,
         })
+    }
+
+    /// Says what was found in a set.
+    fn found(&self, place: &RulePlace, set: Name, index: usize) -> Option<String> {
+        if place.language == Language::Nftables {
+            return self.element(place, set, index).map(|found| format!("finds {found} in @{set}"));
+        }
+        let found = self.state.ipset.sets.get(&set)?.entries.get_index(index)?;
+        Some(format!("finds {} in {set}", found.0))
     }
 
     fn element(&self, place: &RulePlace, set: Name, index: usize) -> Option<&Element> {
@@ -205,17 +214,25 @@ impl Story<'_> {
     fn deed_line(&self, step: &Step) -> String {
         if let (Place::Rule(place), Deed::Found { set: Some(set), element }) =
             (step.place, &step.deed)
-            && let Some(element) = self.element(&place, *set, *element)
+            && let Some(found) = self.found(&place, *set, *element)
         {
-            return format!("finds {element} in @{set}");
+            return found;
         }
-        let chain = match step.deed {
-            Deed::Goes(chain) | Deed::Jumps(chain) => Some(chain),
-            _ => None,
-        };
-        match chain.and_then(|chain| self.owners.service(chain)) {
+        match self.reached(step) {
             Some(service) => format!("{} (Service {service})", step.deed),
             None => step.deed.to_string(),
+        }
+    }
+
+    /// Returns the ServicePort that the packet comes to by a step.
+    fn reached(&self, step: &Step) -> Option<String> {
+        match (step.place, &step.deed) {
+            (_, Deed::Goes(chain) | Deed::Jumps(chain)) => self.owners.service(*chain),
+            (Place::Rule(place), Deed::Schedules { .. }) => self.owners.service(place.chain),
+            (Place::Rule(place), Deed::Rejects(_) | Deed::Drops) => {
+                self.owners.of_rule(&place, self.state)
+            }
+            _ => None,
         }
     }
 
@@ -226,7 +243,7 @@ impl Story<'_> {
             value["chain"] = json!(place.chain.as_str());
             value["rule"] = json!(place.rule);
             value["text"] = json!(self.walker.rule_text(&place));
-            value["service"] = json!(self.owners.service(place.chain));
+            value["service"] = json!(self.owners.of_rule(&place, self.state));
         }
         value
     }

@@ -118,20 +118,24 @@ impl Branch {
         server: Option<u32>,
         deed: impl FnOnce() -> Deed,
     ) {
-        self.note(|| place(service, server), deed);
+        self.note(|| Place::Rule(RulePlace::virtual_server(service, server)), deed);
     }
 }
 
-/// Returns a virtual server, or one of its real servers, as a place of a trace.
-fn place(service: ServiceId, server: Option<u32>) -> Place {
-    let family = if service.is_ipv6() { TableFamily::Ip6 } else { TableFamily::Ip };
-    Place::Rule(RulePlace {
-        language: Language::Ipvs,
-        family,
-        table: Name::new("ipvs"),
-        chain: Name::from(spelt(service)),
-        rule: server,
-    })
+impl RulePlace {
+    /// Returns the place of a virtual server, or of one of its real servers, counted from 0: it
+    /// stands where rules have a chain.
+    #[must_use]
+    pub fn virtual_server(service: ServiceId, server: Option<u32>) -> RulePlace {
+        let family = if service.is_ipv6() { TableFamily::Ip6 } else { TableFamily::Ip };
+        RulePlace {
+            language: Language::Ipvs,
+            family,
+            table: Name::new("ipvs"),
+            chain: Name::from(spelt(service)),
+            rule: server,
+        }
+    }
 }
 
 fn spelt(service: ServiceId) -> String {
