@@ -29,6 +29,8 @@ pub enum Command {
     Walk(Walk),
     /// Show how connections spread over the endpoints of a Service: exact shares, and a draw.
     Balance(Balance),
+    /// Look for what is wrong with Services: promises that rules break, and known faults.
+    Check(Check),
     /// Write completions for a shell.
     Completions {
         /// The shell.
@@ -220,4 +222,36 @@ pub struct Balance {
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+}
+
+/// `sim check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit code 1 means a finding that is a warning or an error; notes count with --strict.
+
+Examples:
+  kubectl get svc,endpointslices,nodes -A -o yaml | sim check - --mode nftables --all-nodes
+  sim check cluster.yaml --mode ipvs --node worker-1 --output junit > check.xml
+  sim check --list")]
+pub struct Check {
+    /// Objects, and dumps to take the rules from.
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// How to write findings
+    #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
+    pub output: CheckOutput,
+    /// List every lint with what it means, and stop
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// How findings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckOutput {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For CI: a test case a lint, a failure a finding.
+    Junit,
 }

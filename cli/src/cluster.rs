@@ -1,10 +1,11 @@
 //! From arguments to objects and a configuration: read once for every subcommand.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use kps_flow::Family;
-use kps_model::{Cluster, Config, Diagnostic, KubeVersion, Mode, NodeView, Source, config};
+use kps_model::{Cluster, Config, Diagnostic, KubeVersion, Mode, NodeView, Place, Source, config};
 
 use crate::Verdict;
 use crate::args::ClusterArgs;
@@ -19,7 +20,10 @@ pub struct Objects {
     pub nodes: Vec<String>,
     /// Whether anything was wrong with an object, and somebody asked.
     pub verdict: Verdict,
-    config: Config,
+    /// Where each object was read, by its name as findings print it.
+    pub places: HashMap<String, Place>,
+    /// The configuration.
+    pub config: Config,
     version: KubeVersion,
 }
 
@@ -50,14 +54,14 @@ impl Objects {
         reporter.report(&reading.diagnostics);
         let (config, findings) = read_config(arguments)?;
         reporter.report(&findings);
-        let cluster = reading.cluster;
+        let (cluster, places) = (reading.cluster, reading.places);
         if cluster == Cluster::default() {
             return Err(Failure::NothingRead);
         }
         let nodes = nodes(arguments, &config, &cluster)?;
         reporter.report(&unknown_nodes(&nodes, &cluster));
         let version = arguments.kube_version;
-        Ok(Objects { cluster, nodes, verdict: reporter.verdict(), config, version })
+        Ok(Objects { cluster, nodes, verdict: reporter.verdict(), places, config, version })
     }
 
     /// Returns what the proxiers of each node see, one node after the other.

@@ -60,6 +60,7 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Trace(command) => commands::trace::run(command),
         Command::Walk(command) => commands::walk::run(command),
         Command::Balance(command) => commands::balance::run(command),
+        Command::Check(command) => commands::check::run(command),
         Command::Completions { shell } => commands::completions::run(*shell),
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod exception;
 pub mod judge;
+pub mod lint;
 
 pub use exception::Exception;
 pub use judge::{Finding, Judgement, judge};

@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub mod balance;
+pub mod check;
 pub mod completions;
 pub mod render;
 pub mod trace;

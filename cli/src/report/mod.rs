@@ -4,6 +4,8 @@ pub mod answer;
 pub mod bars;
 pub mod diagnostics;
 pub mod expectation;
+pub mod findings;
+pub mod junit;
 pub mod spread;
 pub mod story;
 pub mod style;

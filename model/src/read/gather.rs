@@ -1,6 +1,6 @@
 //! Gathers objects into a cluster: the last of several objects of one name wins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
@@ -25,6 +25,7 @@ pub(crate) struct Gathered {
     service_cidrs: ByName<ServiceCidr>,
     diagnostics: Vec<Diagnostic>,
     passed_over: BTreeMap<String, usize>,
+    places: HashMap<String, Place>,
 }
 
 impl Gathered {
@@ -49,14 +50,14 @@ impl Gathered {
 
     /// Ends the reading.
     pub fn finish(self) -> Reading {
-        let Gathered { services, slices, nodes, service_cidrs, diagnostics, passed_over } = self;
         let cluster = Cluster {
-            services: services.into_values().collect(),
-            slices: slices.into_values().collect(),
-            nodes: nodes.into_values().collect(),
-            service_cidrs: service_cidrs.into_values().collect(),
+            services: self.services.into_values().collect(),
+            slices: self.slices.into_values().collect(),
+            nodes: self.nodes.into_values().collect(),
+            service_cidrs: self.service_cidrs.into_values().collect(),
         };
-        Reading { cluster, diagnostics, passed_over }
+        let Gathered { diagnostics, passed_over, places, .. } = self;
+        Reading { cluster, diagnostics, passed_over, places }
     }
 
     fn pass_over(&mut self, place: Place, head: Head) {
@@ -85,6 +86,7 @@ impl Gathered {
             Object::Node(object) => self.nodes.insert(name, *object).is_some(),
             Object::ServiceCidr(object) => self.service_cidrs.insert(name, *object).is_some(),
         };
+        self.places.insert(printed.clone(), place.clone());
         if replaced {
             self.diagnostics.push(Diagnostic {
                 severity: Severity::Warning,

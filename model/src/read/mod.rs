@@ -14,12 +14,12 @@ mod sources;
 mod tests;
 mod yaml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use crate::{Cluster, Diagnostic};
+use crate::{Cluster, Diagnostic, Place};
 pub use object::Object;
 pub use sources::Input;
 
@@ -48,6 +48,8 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
     /// How many objects there were of each kind that kube-proxy does not look at.
     pub passed_over: BTreeMap<String, usize>,
+    /// Where each object of the cluster was read, by its name as findings print it.
+    pub places: HashMap<String, Place>,
 }
 
 /// Reads all sources.

@@ -1,0 +1,173 @@
+//! What `sim check` found, for people, programs and CI.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use kps_compare::lint::{Finding, Lint, Witness};
+use kps_model::{Place, Severity};
+use serde_json::{Value, json};
+
+use super::junit::Case;
+use super::style::{BAD, NAME, PLAIN, WARNING};
+
+/// How many names of nodes are written out.
+const MOST_NODES: usize = 3;
+
+/// Findings, with what their objects and nodes are compared with.
+pub struct Checked<'a> {
+    /// The findings, in order.
+    pub findings: &'a [Finding],
+    /// Where objects were read.
+    pub places: &'a HashMap<String, Place>,
+    /// All nodes that were looked at.
+    pub nodes: &'a [String],
+}
+
+/// Lists every lint.
+pub fn list() -> String {
+    let mut text = String::new();
+    for lint in Lint::ALL {
+        let about = lint.about();
+        let _ = writeln!(text, "{} ({})", about.id, about.severity);
+        let _ = writeln!(text, "  {}", about.what);
+        let _ = writeln!(text, "  Do: {}", about.advice);
+        let _ = writeln!(text, "  See: {}", about.source);
+    }
+    text
+}
+
+impl Checked<'_> {
+    /// Writes findings for people: the count first.
+    pub fn text(&self) -> String {
+        let mut text = self.summary();
+        for finding in self.findings {
+            let about = finding.lint.about();
+            let style = style(about.severity);
+            let _ = writeln!(
+                text,
+                "\n{style}{}{style:#} {NAME}{}{NAME:#}: {}",
+                about.severity, about.id, finding.detail
+            );
+            for object in &finding.objects {
+                let _ = writeln!(text, "  {}", self.placed(object));
+            }
+            let _ = writeln!(text, "  {}", about.what);
+            if let Some(nodes) = self.on_nodes(finding) {
+                let _ = writeln!(text, "  {nodes}");
+            }
+            if let Some(witness) = &finding.witness {
+                text.push_str(&shown(witness));
+            }
+            let _ = writeln!(text, "  do: {}", about.advice);
+        }
+        text
+    }
+
+    /// Returns findings for programs.
+    pub fn json(&self) -> Value {
+        let findings: Vec<Value> = self.findings.iter().map(|finding| self.one(finding)).collect();
+        json!({ "nodes": self.nodes, "findings": findings })
+    }
+
+    /// Returns a case for each lint, with the findings as its failures.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut by_lint: BTreeMap<Lint, Vec<String>> = BTreeMap::new();
+        for finding in self.findings {
+            let objects: Vec<String> = finding.objects.iter().map(|o| self.placed(o)).collect();
+            let mut text = format!("{}: {}\n", objects.join(", "), finding.detail);
+            if let Some(nodes) = self.on_nodes(finding) {
+                let _ = writeln!(text, "{nodes}");
+            }
+            text.extend(finding.witness.iter().map(shown));
+            by_lint.entry(finding.lint).or_default().push(text);
+        }
+        let case = |lint: &Lint| {
+            let about = lint.about();
+            let told = by_lint.remove(lint).unwrap_or_default();
+            let is_note = about.severity == Severity::Note;
+            let (failures, notes) = if is_note { (Vec::new(), told) } else { (told, Vec::new()) };
+            Case { name: about.id.to_owned(), message: about.what.to_owned(), failures, notes }
+        };
+        Lint::ALL.iter().map(case).collect()
+    }
+
+    fn summary(&self) -> String {
+        let count = |severity| {
+            let all = self.findings.iter();
+            all.filter(|finding| finding.lint.about().severity == severity).count()
+        };
+        let nodes = match self.nodes {
+            [only] => format!("node {only}"),
+            many => format!("{} nodes", many.len()),
+        };
+        format!(
+            "{} errors, {} warnings, {} notes on {nodes}\n",
+            count(Severity::Error),
+            count(Severity::Warning),
+            count(Severity::Note)
+        )
+    }
+
+    fn placed(&self, object: &str) -> String {
+        match self.places.get(object) {
+            Some(place) => format!("{place}: {object}"),
+            None => object.to_owned(),
+        }
+    }
+
+    /// Returns on which nodes it is so, if it is about nodes and there are several.
+    fn on_nodes(&self, finding: &Finding) -> Option<String> {
+        if finding.nodes.is_empty() || self.nodes.len() < 2 {
+            return None;
+        }
+        let named: Vec<&str> = finding.nodes.iter().take(MOST_NODES).map(String::as_str).collect();
+        let more = if finding.nodes.len() > MOST_NODES { ", ..." } else { "" };
+        let (some, all) = (finding.nodes.len(), self.nodes.len());
+        Some(format!("on {some} of {all} nodes: {}{more}", named.join(", ")))
+    }
+
+    fn one(&self, finding: &Finding) -> Value {
+        let about = finding.lint.about();
+        let object = |name: &String| {
+            let place = self.places.get(name);
+            json!({
+                "name": name,
+                "file": place.map(|place| &place.source),
+                "line": place.and_then(|place| place.line),
+            })
+        };
+        let witness = finding.witness.as_ref().map(|witness| {
+            let outcomes = witness.outcomes.iter().map(|(outcome, share)| {
+                json!({ "outcome": outcome.to_string(), "share": share.to_string() })
+            });
+            json!({ "flow": witness.flow.to_string(), "outcomes": outcomes.collect::<Vec<_>>() })
+        });
+        json!({
+            "lint": about.id,
+            "severity": about.severity.to_string(),
+            "detail": finding.detail,
+            "objects": finding.objects.iter().map(object).collect::<Vec<_>>(),
+            "nodes": finding.nodes,
+            "witness": witness,
+            "what": about.what,
+            "advice": about.advice,
+            "source": about.source,
+        })
+    }
+}
+
+fn shown(witness: &Witness) -> String {
+    let mut text = format!("  packet: {}\n", witness.flow);
+    for (outcome, share) in &witness.outcomes {
+        let _ = writeln!(text, "    {share}: {outcome}");
+    }
+    text
+}
+
+fn style(severity: Severity) -> anstyle::Style {
+    match severity {
+        Severity::Error => BAD,
+        Severity::Warning => WARNING,
+        Severity::Note => PLAIN,
+    }
+}

@@ -1,0 +1,61 @@
+//! Local policies: who is left without an endpoint.
+
+use kps_flow::ClientClass;
+use kps_model::PortView;
+use kps_model::intent::Frontend;
+
+use super::catalogue::Lint;
+use super::finding::Finding;
+use super::scene::Scene;
+use super::target::{self, targets, word};
+
+/// Tells Services with a Local policy whose endpoints are on no Node at all.
+pub fn nowhere(scene: &Scene<'_>) -> Vec<Finding> {
+    let cluster = scene.subject.cluster;
+    let on_nodes = |port: &&PortView| {
+        let key = &port.port.key;
+        let slices = cluster.slices.iter().filter(|slice| {
+            slice.metadata.namespace == key.namespace
+                && slice.metadata.labels.get(kps_model::view::endpoints::SERVICE_NAME)
+                    == Some(&key.name)
+        });
+        let mut names = slices.flat_map(|slice| &slice.endpoints).map(|e| e.node_name.as_deref());
+        names.any(|name| name.is_some_and(|name| cluster.node(name).is_some()))
+    };
+    let ports = scene.subject.views.iter().flat_map(|view| &view.ports);
+    let local = ports.filter(|port| port.port.uses_local_endpoints() && port.has_any);
+    local
+        .filter(|port| !cluster.nodes.is_empty() && !on_nodes(port))
+        .map(|port| {
+            let detail = format!("{}: none of its endpoints is on a Node", target::port(port));
+            let service = target::service(&port.port.key);
+            Finding::new(Lint::LocalPolicyNowhere, vec![service], detail)
+        })
+        .collect()
+}
+
+/// Tells Local policies without an endpoint on this node, where no health check keeps clients away.
+pub fn unserved(scene: &Scene<'_>) -> Vec<Finding> {
+    let views = scene.subject.views.iter();
+    let unserved = views.flat_map(targets).filter(|target| {
+        let own = &target.port.port;
+        let is_local = match target.frontend {
+            Frontend::ClusterIp => own.internal_local,
+            _ => own.external_local && own.health_check_node_port.is_none(),
+        };
+        is_local && target.port.has_any && target.port.local.is_empty()
+    });
+    unserved
+        .map(|target| {
+            let key = &target.port.port.key;
+            let detail = format!("{}, by {}", target::port(target.port), word(target.frontend));
+            let class = match target.frontend {
+                Frontend::ClusterIp => ClientClass::Node,
+                _ => ClientClass::Outside,
+            };
+            let witness = scene.sent_by(class, key.protocol, target.address, target.number);
+            let lint = Lint::LocalPolicyUnserved;
+            Finding::new(lint, vec![target::service(key)], detail).with(witness)
+        })
+        .collect()
+}

@@ -1,0 +1,120 @@
+//! Rules against promises: what [`judge`](mod@crate::judge) finds, told by ServicePort, kind of
+//! address and client class.
+
+use std::collections::BTreeMap;
+
+use kps_flow::{ClientClass, Outcome, Promise};
+use kps_model::intent::Frontend;
+use kps_model::{Mode, PortKey, PortView};
+
+use super::catalogue::Lint;
+use super::finding::Finding;
+use super::scene::Scene;
+use super::target::{self, Target, targets};
+use crate::judge::{self, Judgement, judge};
+
+/// A promise that is not kept, for the packets of a class.
+#[derive(Debug, Clone)]
+pub struct Broken<'v> {
+    /// The ServicePort.
+    pub port: &'v PortView,
+    /// The kind of address.
+    pub frontend: Frontend,
+    /// Who dials.
+    pub class: ClientClass,
+    /// A packet of the class, what is promised for it and what happens.
+    pub finding: judge::Finding,
+}
+
+/// Asks a packet of each client class for each address of each ServicePort.
+#[must_use]
+pub fn sampled<'s>(scene: &'s Scene<'_>) -> Vec<Broken<'s>> {
+    let views = scene.subject.views.iter();
+    let all = views.flat_map(|view| {
+        let clients = move |target| scene.clients(view.family).map(move |client| (target, client));
+        targets(view).flat_map(clients).map(move |(target, client)| (view, target, client))
+    });
+    all.filter_map(|(view, target, client)| {
+        let Target { port, frontend, address, number } = target;
+        let flow = scene.flow(client, port.port.key.protocol, address, number);
+        let mode = scene.subject.config.mode;
+        let Judgement::Broken(finding) = judge(&scene.walker, view, mode, &flow) else {
+            return None;
+        };
+        Some(Broken { port, frontend, class: client.class, finding: *finding })
+    })
+    .collect()
+}
+
+/// Tells syncs that failed.
+#[must_use]
+pub fn failures(scene: &Scene<'_>) -> Vec<Finding> {
+    let failures = scene.subject.failures.iter();
+    failures.map(|why| Finding::new(Lint::SyncFails, Vec::new(), why.clone())).collect()
+}
+
+/// Tells broken promises, those of a ServicePort and kind of address together.
+#[must_use]
+pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
+    // Without rules nothing is kept, which is told once. And only the rightful departures of
+    // nftables are known by packet: those of the other modes would all be told as broken.
+    let is_known = scene.subject.config.mode == Mode::Nftables;
+    if !is_known || !scene.subject.failures.is_empty() {
+        return Vec::new();
+    }
+    let mut groups: BTreeMap<(&PortKey, &str, Lint), Vec<Broken<'_>>> = BTreeMap::new();
+    for broken in sampled(scene) {
+        let key = (&broken.port.port.key, target::word(broken.frontend), broken.lint());
+        groups.entry(key).or_default().push(broken);
+    }
+    groups
+        .into_iter()
+        .filter_map(|((key, word, lint), all)| told(scene, key, word, lint, &all))
+        .collect()
+}
+
+fn told(
+    scene: &Scene<'_>,
+    key: &PortKey,
+    word: &str,
+    lint: Lint,
+    all: &[Broken<'_>],
+) -> Option<Finding> {
+    let first = all.first()?;
+    let mut classes: Vec<String> = all.iter().map(|broken| broken.class.to_string()).collect();
+    classes.sort();
+    classes.dedup();
+    let detail = format!(
+        "{}, by {word}, from {}: {}",
+        target::port(first.port),
+        classes.join(", "),
+        first.says()
+    );
+    let witness = scene.witness(first.finding.flow.clone());
+    Some(Finding::new(lint, vec![target::service(key)], detail).with(Some(witness)))
+}
+
+impl Broken<'_> {
+    fn lint(&self) -> Lint {
+        let unknown = |outcome: &Outcome| matches!(outcome, Outcome::Unknown(_));
+        if self.finding.outcomes.iter().any(unknown) {
+            Lint::OutcomeUnknown
+        } else {
+            Lint::PromiseBroken
+        }
+    }
+
+    fn says(&self) -> String {
+        let promised = match &self.finding.promise {
+            Promise::Endpoints(endpoints) => match endpoints.len() {
+                1 => "delivery to its endpoint".to_owned(),
+                number => format!("even delivery to {number} endpoints"),
+            },
+            Promise::Refused => "a refusal".to_owned(),
+            Promise::Discarded => "a drop".to_owned(),
+            Promise::Host => "delivery to the node itself".to_owned(),
+            Promise::Onward => "passage unchanged".to_owned(),
+        };
+        format!("{promised} is promised and not what happens")
+    }
+}
