@@ -128,77 +128,78 @@ fn each_change_gives_its_lint_and_no_other() {
     }
 }
 
+const VIP: &str = "ipMode: Proxy => ipMode: VIP";
+const LOCAL: &str = "LoadBalancer, => LoadBalancer, externalTrafficPolicy: Local,";
+const FAR: &str = "[10.244.0.2], nodeName: a => [10.244.1.9], nodeName: b";
+const RANGES: &str = "ports: => loadBalancerSourceRanges: [198.51.100.0/24], ports:";
+
+/// Mode, lint that fires among others, and edits.
+const AMONG_OTHERS: [(Mode, &str, &[&str]); 17] = [
+    (
+        Mode::Nftables,
+        "masquerade-all",
+        &["clusterCIDR: => nftables: {masqueradeAll: true}\nclusterCIDR:"],
+    ),
+    (Mode::Nftables, "unknown-node", &["clusterCIDR: => hostnameOverride: c\nclusterCIDR:"]),
+    (
+        Mode::Nftables,
+        "source-range-open",
+        &["ports: => loadBalancerSourceRanges: [0.0.0.0/0, 10.0.0.0/8], ports:"],
+    ),
+    (Mode::Nftables, "source-range-bypass", &[RANGES]),
+    (Mode::Nftables, "source-range-without-cluster", &[RANGES, VIP]),
+    (Mode::Nftables, "local-policy-unserved", &[LOCAL, FAR]),
+    (
+        Mode::Nftables,
+        "local-policy-nowhere",
+        &[LOCAL, "[10.244.0.2], nodeName: a => [10.9.9.9], nodeName: c"],
+    ),
+    (
+        Mode::Nftables,
+        "left-to-other-proxy",
+        &["name: other, => labels: {service.kubernetes.io/service-proxy-name: x}, name: other,"],
+    ),
+    (Mode::Nftables, "slice-without-service", &["service-name: other => service-name: absent"]),
+    (
+        Mode::Nftables,
+        "affinity-by-port",
+        &[
+            "ports: [{name: p, port: 80, => sessionAffinity: ClientIP, ports: [{name: q, port: 81}, {name: p, port: 80,",
+        ],
+    ),
+    (
+        Mode::Nftables,
+        "detector-covers-nodes",
+        &["10.244.0.0/16 => 0.0.0.0/1", "192.0.2.10 => 64.0.2.10"],
+    ),
+    (
+        Mode::Nftables,
+        "shared-node-port",
+        &[
+            "clusterIP: 10.96.0.2, => type: NodePort, clusterIP: 10.96.0.2,",
+            "port: 80}] => port: 80, nodePort: 30080}]",
+        ],
+    ),
+    (
+        Mode::Nftables,
+        "node-port-addresses-one-family",
+        &["clusterCIDR: => nodePortAddresses: ['fd00::/64']\nclusterCIDR:"],
+    ),
+    (
+        Mode::Nftables,
+        "endpoint-twice",
+        &[
+            "endpoints: [ => endpoints: [{addresses: [10.244.0.2], nodeName: a, conditions: {ready: false}}, ",
+        ],
+    ),
+    (Mode::Ipvs, "reply-misses-node", &[LOCAL, FAR, VIP]),
+    (Mode::Ipvs, "balancer-probes-discarded", &[VIP]),
+    (Mode::Ipvs, "node-port-on-service-address", &["port: 80}] => port: 30080}]"]),
+];
+
 #[test]
 fn services_that_meet_or_leave_clients_out_are_told() {
-    let vip = "ipMode: Proxy => ipMode: VIP";
-    let local = "LoadBalancer, => LoadBalancer, externalTrafficPolicy: Local,";
-    let far = "[10.244.0.2], nodeName: a => [10.244.1.9], nodeName: b";
-    let ranges = "ports: => loadBalancerSourceRanges: [198.51.100.0/24], ports:";
-    let cases: [(Mode, &str, &[&str]); 17] = [
-        (
-            Mode::Nftables,
-            "masquerade-all",
-            &["clusterCIDR: => nftables: {masqueradeAll: true}\nclusterCIDR:"],
-        ),
-        (Mode::Nftables, "unknown-node", &["clusterCIDR: => hostnameOverride: c\nclusterCIDR:"]),
-        (
-            Mode::Nftables,
-            "source-range-open",
-            &["ports: => loadBalancerSourceRanges: [0.0.0.0/0, 10.0.0.0/8], ports:"],
-        ),
-        (Mode::Nftables, "source-range-bypass", &[ranges]),
-        (Mode::Nftables, "source-range-without-cluster", &[ranges, vip]),
-        (Mode::Nftables, "local-policy-unserved", &[local, far]),
-        (
-            Mode::Nftables,
-            "local-policy-nowhere",
-            &[local, "[10.244.0.2], nodeName: a => [10.9.9.9], nodeName: c"],
-        ),
-        (
-            Mode::Nftables,
-            "left-to-other-proxy",
-            &[
-                "name: other, => labels: {service.kubernetes.io/service-proxy-name: x}, name: other,",
-            ],
-        ),
-        (Mode::Nftables, "slice-without-service", &["service-name: other => service-name: absent"]),
-        (
-            Mode::Nftables,
-            "affinity-by-port",
-            &[
-                "ports: [{name: p, port: 80, => sessionAffinity: ClientIP, ports: [{name: q, port: 81}, {name: p, port: 80,",
-            ],
-        ),
-        (
-            Mode::Nftables,
-            "detector-covers-nodes",
-            &["10.244.0.0/16 => 0.0.0.0/1", "192.0.2.10 => 64.0.2.10"],
-        ),
-        (
-            Mode::Nftables,
-            "shared-node-port",
-            &[
-                "clusterIP: 10.96.0.2, => type: NodePort, clusterIP: 10.96.0.2,",
-                "port: 80}] => port: 80, nodePort: 30080}]",
-            ],
-        ),
-        (
-            Mode::Nftables,
-            "node-port-addresses-one-family",
-            &["clusterCIDR: => nodePortAddresses: ['fd00::/64']\nclusterCIDR:"],
-        ),
-        (
-            Mode::Nftables,
-            "endpoint-twice",
-            &[
-                "endpoints: [ => endpoints: [{addresses: [10.244.0.2], nodeName: a, conditions: {ready: false}}, ",
-            ],
-        ),
-        (Mode::Ipvs, "reply-misses-node", &[local, far, vip]),
-        (Mode::Ipvs, "balancer-probes-discarded", &[vip]),
-        (Mode::Ipvs, "node-port-on-service-address", &["port: 80}] => port: 30080}]"]),
-    ];
-    for (mode, lint, edits) in cases {
+    for (mode, lint, edits) in AMONG_OTHERS {
         let fired = fired(mode, edits);
         assert!(fired.contains(lint), "{lint}: {fired:?}");
     }
