@@ -31,6 +31,8 @@ pub enum Command {
     Balance(Balance),
     /// Look for what is wrong with Services: promises that rules break, and known faults.
     Check(Check),
+    /// Tell how large a node's rules would get, in each mode.
+    Whatif(Whatif),
     /// Write completions for a shell.
     Completions {
         /// The shell.
@@ -196,8 +198,13 @@ pub struct Walk {
 /// `sim balance`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Without --mode, the three modes stand side by side: numgen of nftables, statistic of iptables, and
+the scheduler of IPVS, each with exact shares and with connections drawn. IPVS draws nothing at
+random: its scheduler is run, connection by connection.
+
 Examples:
-  sim balance cluster.yaml --mode nftables --node worker-1 --service shop/web --connections 300
+  sim balance cluster.yaml --node worker-1 --service shop/web --connections 300
+  sim balance cluster.yaml --mode ipvs --scheduler mh --clients 100 --service shop/web
   sim balance cluster.yaml --mode nftables --node worker-1 --service shop/web --connections 300 \
 --observed 94,99,107")]
 pub struct Balance {
@@ -207,9 +214,15 @@ pub struct Balance {
     /// The Service, and its port by name or number if it has several
     #[arg(long, value_name = "NS/NAME[:PORT]")]
     pub service: String,
+    /// The scheduler of IPVS [default: that of the configuration, else rr]
+    #[arg(long, value_name = "NAME", value_parser = SCHEDULERS)]
+    pub scheduler: Option<String>,
     /// How many connections to draw
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub connections: u64,
+    /// How many clients open them, in turn; with session affinity, each client stays where it is
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub clients: u64,
     /// The seed of the draw: the same seed gives the same connections
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
@@ -254,4 +267,46 @@ pub enum CheckOutput {
     Json,
     /// For CI: a test case a lint, a failure a finding.
     Junit,
+}
+
+/// The schedulers of IPVS whose choices follow from what was before.
+const SCHEDULERS: [&str; 13] =
+    ["rr", "wrr", "lc", "wlc", "lblc", "lblcr", "sh", "dh", "sed", "nq", "mh", "fo", "ovf"];
+
+/// `sim whatif`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A generated cluster has Services of type ClusterIP with one port; its growth is measured from one
+Service on. With --scale, every Service of the cluster is there K times, each with its own addresses
+and node ports, and all on the same pods.
+
+Examples:
+  sim whatif --services 10000 --endpoints 10
+  sim whatif --services 301 --endpoints 3 --same-pods
+  sim whatif cluster.yaml --node worker-1 --scale 20")]
+pub struct Whatif {
+    /// Objects.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// How often each Service of the cluster is there
+    #[arg(long, value_name = "K", conflicts_with = "services", requires = "cluster",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub scale: Option<u32>,
+    /// Generate a cluster with so many Services
+    #[arg(long, value_name = "N", conflicts_with = "cluster",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub services: Option<u32>,
+    /// How many endpoints each generated Service has
+    #[arg(long, value_name = "E", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(..=5_000))]
+    pub endpoints: u32,
+    /// All generated Services have the same endpoints
+    #[arg(long)]
+    pub same_pods: bool,
+    /// Leave the times out: the same input gives the same output
+    #[arg(long)]
+    pub no_times: bool,
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }

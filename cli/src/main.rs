@@ -9,12 +9,15 @@ mod clients;
 mod cluster;
 mod commands;
 mod destination;
+mod drawn;
 mod dump;
 mod error;
 mod flows;
+mod generated;
 mod node;
 mod owners;
 mod report;
+mod scaled;
 mod services;
 
 use std::io::{self, Write};
@@ -61,6 +64,7 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Walk(command) => commands::walk::run(command),
         Command::Balance(command) => commands::balance::run(command),
         Command::Check(command) => commands::check::run(command),
+        Command::Whatif(command) => commands::whatif::run(command),
         Command::Completions { shell } => commands::completions::run(*shell),
     }
 }

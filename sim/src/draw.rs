@@ -20,12 +20,24 @@ pub fn draw(
     connections: u64,
     seed: u64,
 ) -> BTreeMap<Outcome, u64> {
+    draw_sticky(distribution, connections, connections, seed)
+}
+
+/// As [`draw`], with connections that come from `clients` in turn: each client's first connection
+/// draws, and its others follow it, as session affinity makes them before its timeout.
+#[must_use]
+pub fn draw_sticky(
+    distribution: &Distribution<Outcome>,
+    connections: u64,
+    clients: u64,
+    seed: u64,
+) -> BTreeMap<Outcome, u64> {
     let line = NumberLine::new(distribution);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut hits = vec![0_u64; distribution.branches().len()];
-    for _ in 0..connections {
+    for client in 0..clients.min(connections) {
         if let Some(hit) = hits.get_mut(line.branch(random.next_u64())) {
-            *hit += 1;
+            *hit += connections / clients + u64::from(client < connections % clients);
         }
     }
     let mut counts = BTreeMap::new();
@@ -123,6 +135,14 @@ mod tests {
         assert!(chi_square_p(&fair).unwrap() > 0.001);
         let wrong: Vec<_> = counts.values().zip([0.2, 0.3, 0.5]).map(|(n, p)| (*n, p)).collect();
         assert!(chi_square_p(&wrong).unwrap() < 1e-6);
+    }
+
+    #[test]
+    fn connections_of_a_client_stick_together() {
+        let counts = draw_sticky(&uniform(3), 10, 1, 7);
+        assert_eq!(counts.values().copied().collect::<Vec<_>>().iter().max(), Some(&10));
+        assert_eq!(draw_sticky(&uniform(3), 10, 4, 7).values().sum::<u64>(), 10);
+        assert_eq!(draw_sticky(&uniform(3), 10, 0, 7).values().sum::<u64>(), 0);
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn found(arguments: &Check, objects: &Objects) -> Result<Vec<Finding>, Failure> 
         };
         let scene = Scene::new(Subject {
             cluster: proxied.cluster,
-            config: &objects.config,
+            config: proxied.config,
             node: proxied.node,
             views: &proxied.views,
             state: &state,

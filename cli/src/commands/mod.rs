@@ -6,3 +6,4 @@ pub mod completions;
 pub mod render;
 pub mod trace;
 pub mod walk;
+pub mod whatif;
