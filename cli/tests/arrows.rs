@@ -4,12 +4,13 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Each crate with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("kps-flow", &[]),
     ("kps-ruleset", &[]),
     ("kps-model", &["kps-flow"]),
     ("kps-render", &["kps-flow", "kps-model", "kps-ruleset"]),
     ("kps-sim", &["kps-flow", "kps-ruleset"]),
+    ("kps-kernel", &["kps-flow", "kps-ruleset"]),
     ("kps-compare", &["kps-flow", "kps-model", "kps-ruleset", "kps-render", "kps-sim"]),
     ("kps-cli", &["kps-flow", "kps-model", "kps-ruleset", "kps-render", "kps-sim", "kps-compare"]),
     (

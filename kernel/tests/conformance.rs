@@ -1,0 +1,158 @@
+//! The walker and the kernel agree: random clusters under random settings, their rules rendered and
+//! loaded, every kind of packet sent through both.
+//!
+//! A machine without the tools or without rights skips this with a line; with `CI=true` it fails.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+mod aim;
+
+use std::cell::Cell;
+use std::env;
+
+use kps_flow::{Answer, Dataplane, Family, Flow, Observation, Outcome, SourceNat};
+use kps_kernel::{KernelError, observe};
+use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, arbitrary, view};
+use kps_render::node_state;
+use kps_ruleset::NodeState;
+use kps_sim::Walker;
+use proptest::prelude::*;
+use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, RngSeed, TestRng, TestRunner};
+
+#[test]
+fn nftables_does_what_the_walker_says() {
+    conforms(Mode::Nftables);
+}
+
+#[test]
+fn iptables_does_what_the_walker_says() {
+    conforms(Mode::Iptables);
+}
+
+/// How many clusters: `KPS_CLUSTERS`, or few enough for every run.
+fn clusters() -> u32 {
+    number("KPS_CLUSTERS").unwrap_or(16)
+}
+
+fn number(name: &str) -> Option<u32> {
+    env::var(name).ok()?.parse().ok()
+}
+
+fn conforms(mode: Mode) {
+    if let Err(why) = observe(&NodeState::default(), &[]) {
+        assert!(env::var_os("CI").is_none(), "the kernel cannot be asked: {why}");
+        println!("skipped: {why}");
+        return;
+    }
+    let seed = number("KPS_SEED").unwrap_or(5);
+    let (asked, coincidences) = (Cell::new(0), Cell::new(0));
+    let settings = RunnerConfig {
+        cases: clusters(),
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        rng_seed: RngSeed::Fixed(seed.into()),
+        ..RunnerConfig::default()
+    };
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let worlds = (arbitrary::cluster(), arbitrary::config(mode), arbitrary::version());
+    let result =
+        TestRunner::new_with_rng(settings, random).run(&worlds, |(cluster, config, version)| {
+            let counts = differences(&cluster, &config, version)?;
+            asked.set(asked.get() + counts.0);
+            coincidences.set(coincidences.get() + counts.1);
+            Ok(())
+        });
+    println!(
+        "{mode}: seed {seed}, {} clusters, {} flows, {} kept a port by chance",
+        clusters(),
+        asked.get(),
+        coincidences.get()
+    );
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
+
+/// Asks both about every flow, and returns how many there were, and how many differ by chance.
+fn differences(
+    cluster: &Cluster,
+    config: &Config,
+    version: KubeVersion,
+) -> Result<(usize, usize), TestCaseError> {
+    let see = |family| view(cluster, config, arbitrary::NODE, version, family);
+    let views: Vec<NodeView> = Family::BOTH.map(see).into();
+    let (state, errors) = node_state(&views, config.mode);
+    prop_assert!(errors.is_empty(), "{errors:?}");
+    let walker = Walker::new(&state);
+    let flows = aim::flows(cluster, &views, &walker);
+    let observed = match observe(&state, &flows) {
+        Ok(observed) => observed,
+        Err(KernelError::Refused { tool, message }) => {
+            return Err(TestCaseError::fail(format!("{tool}: {message}")));
+        }
+        Err(why) => return Err(TestCaseError::fail(why.to_string())),
+    };
+    let (mut wrong, mut by_chance) = (Vec::new(), 0);
+    for (flow, seen) in flows.iter().zip(observed) {
+        match held(&walker, flow, &seen) {
+            Held::Agrees => {}
+            Held::ByChance => by_chance += 1,
+            Held::Differs(text) => wrong.push(text),
+        }
+    }
+    let shown: Vec<_> = wrong.iter().take(5).map(String::as_str).collect();
+    prop_assert!(wrong.is_empty(), "{} of {}: {}", wrong.len(), flows.len(), shown.join("\n"));
+    Ok((flows.len(), by_chance))
+}
+
+enum Held {
+    Agrees,
+    /// A masqueraded source whose address is the old one got the old port, too, at random.
+    ByChance,
+    Differs(String),
+}
+
+fn held(walker: &Walker<'_>, flow: &Flow, seen: &Observation) -> Held {
+    let Answer::Exact(walked) = walker.decide(flow) else {
+        return Held::Differs(format!("{flow}: no exact answer"));
+    };
+    let possible = walked.merged();
+    let fits = |got: &Outcome| possible.keys().any(|walked| allows(walked, got));
+    if seen.counts.keys().all(fits) {
+        return Held::Agrees;
+    }
+    let by_chance = |got: &Outcome| possible.keys().any(|walked| masked(walked, got));
+    if seen.counts.keys().all(by_chance) {
+        return Held::ByChance;
+    }
+    Held::Differs(format!(
+        "{flow}\n  walker: {:?}\n  kernel: {:?}",
+        possible.keys(),
+        seen.counts.keys()
+    ))
+}
+
+/// An address that the model is not sure of may be any.
+fn allows(walked: &Outcome, got: &Outcome) -> bool {
+    match (walked, got) {
+        (Outcome::Deliver(a), Outcome::Deliver(b)) => {
+            a.endpoint == b.endpoint && same_source(a.source, b.source)
+        }
+        (Outcome::Pass(a), Outcome::Pass(b)) => same_source(*a, *b),
+        _ => walked == got,
+    }
+}
+
+fn same_source(walked: SourceNat, got: SourceNat) -> bool {
+    walked == got || (walked == SourceNat::Rewritten(None) && got.is_rewritten())
+}
+
+fn masked(walked: &Outcome, got: &Outcome) -> bool {
+    match (walked, got) {
+        (Outcome::Deliver(a), Outcome::Deliver(b)) => {
+            a.endpoint == b.endpoint && a.source.is_rewritten() && !b.source.is_rewritten()
+        }
+        _ => false,
+    }
+}
