@@ -78,13 +78,16 @@ fn gather(devices: &[Device], ears: &Ears, all: &mut BTreeMap<u32, Sightings>) {
     let mut buffer = [0; 2048];
     for device in devices {
         while let Ok(length) = device.wire.recv(&mut buffer) {
-            let seen = packet::read(buffer.get(..length).unwrap_or_default());
-            seen.into_iter().for_each(|seen| note(all, seen, false));
+            if let Some(seen) = packet::read(buffer.get(..length).unwrap_or_default()) {
+                note(all, seen, false);
+            }
         }
     }
     let mut heard = Vec::new();
     ears.hear(&mut heard);
-    heard.into_iter().for_each(|seen| note(all, seen, true));
+    for seen in heard {
+        note(all, seen, true);
+    }
 }
 
 fn note(all: &mut BTreeMap<u32, Sightings>, Seen { number, what }: Seen, inside: bool) {

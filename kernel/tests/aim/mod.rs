@@ -43,7 +43,7 @@ fn targets(cluster: &Cluster, view: &NodeView) -> BTreeSet<Target> {
             let node_port = port.node_port.and_then(|number| u16::try_from(number).ok());
             all.extend(addresses.iter().map(|address| (*address, protocol, number)));
             all.extend(addresses.iter().map(|address| (*address, protocol, 9)));
-            for node_port in node_port {
+            if let Some(node_port) = node_port {
                 all.extend(node.iter().map(|address| (*address, protocol, node_port)));
                 all.extend(addresses.iter().take(1).map(|address| (*address, protocol, node_port)));
             }
