@@ -3,8 +3,10 @@
 //! [`judge`](mod@judge) holds the walk of rendered rules against what Kubernetes promises. Where a mode rightly
 //! departs from the promise, the [`Exception`] that says so is a value of one closed enum, with the
 //! id by which the difference is known; whatever is neither kept nor excused is a finding.
+//! [`expect`] holds walks against what somebody wrote down.
 
 pub mod exception;
+pub mod expect;
 pub mod judge;
 pub mod lint;
 

@@ -160,7 +160,9 @@ fn all_possible(seen: &Observation, exact: &Distribution<Outcome>) -> Result<(),
 }
 
 impl Strictness {
-    fn accepts(self, a: &BigRational, b: &BigRational) -> bool {
+    /// Tells whether two shares of one outcome count as the same.
+    #[must_use]
+    pub fn accepts(self, a: &BigRational, b: &BigRational) -> bool {
         match self {
             Strictness::Support => true,
             Strictness::Shares => (a - b).abs() < BigRational::new(1.into(), (1 << 20).into()),
