@@ -1,9 +1,13 @@
 //! The command line, as typed.
 
+mod test;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kps_model::{KubeVersion, Mode};
+
+pub use test::Test;
 
 /// What kube-proxy's rules do with packets: exactly, without a cluster.
 ///
@@ -33,6 +37,8 @@ pub enum Command {
     Check(Check),
     /// Tell how large a node's rules would get, in each mode.
     Whatif(Whatif),
+    /// Hold what was written down about packets against the rules: reachability as code.
+    Test(Test),
     /// Write completions for a shell.
     Completions {
         /// The shell.

@@ -25,27 +25,41 @@ pub struct Client {
 const OUTSIDE: [&str; 2] = ["198.51.100.200", "2001:db8:99::200"];
 
 /// Finds the client that a word or address means.
+///
+/// # Errors
+/// If it means none; `option` says where the word was given.
 pub fn find(
+    option: &str,
     word: &str,
     family: Family,
     node: &Node<'_>,
     walker: &Walker<'_>,
 ) -> Result<Client, Failure> {
+    meant(word, family, node, walker)
+        .map_err(|why| Failure::Usage(format!("{option} {word}: {why}")))
+}
+
+fn meant(
+    word: &str,
+    family: Family,
+    node: &Node<'_>,
+    walker: &Walker<'_>,
+) -> Result<Client, String> {
     match word {
         "node" => Ok(Client { class: ClientClass::Node, address: None, interface: None }),
         "outside" => Ok(outside(family, walker)),
-        "pod" => pod(family, objects(word, node)?, walker),
+        "pod" => pod(family, objects(node)?, walker),
         _ => match word.strip_prefix("pod:") {
-            Some(name) => named_pod(name, family, objects(word, node)?, walker),
+            Some(name) => named_pod(name, family, objects(node)?, walker),
             None => addressed(word, node, walker),
         },
     }
 }
 
-fn objects<'n>(word: &str, node: &'n Node<'n>) -> Result<&'n Proxied<'n>, Failure> {
-    node.proxied.as_ref().ok_or_else(|| {
-        Failure::Usage(format!("--from {word}: only objects say where pods are; give an address"))
-    })
+fn objects<'n>(node: &'n Node<'n>) -> Result<&'n Proxied<'n>, String> {
+    node.proxied
+        .as_ref()
+        .ok_or_else(|| "only objects say where pods are; give an address".to_owned())
 }
 
 fn outside(family: Family, walker: &Walker<'_>) -> Client {
@@ -62,13 +76,12 @@ fn came_in(class: ClientClass, address: Option<IpAddr>, walker: &Walker<'_>) -> 
 
 /// Takes the highest free address of the node's pod range that is below .252: one that an
 /// allocator comes to last.
-fn pod(family: Family, proxied: &Proxied<'_>, walker: &Walker<'_>) -> Result<Client, Failure> {
+fn pod(family: Family, proxied: &Proxied<'_>, walker: &Walker<'_>) -> Result<Client, String> {
     let view = proxied.views.iter().find(|view| view.family == family);
     let ranges = view.into_iter().flat_map(|view| &view.pod_cidrs);
     let range = ranges.into_iter().find(|range| Family::of(range.addr()) == family);
-    let range = range.ok_or_else(|| {
-        Failure::Usage(format!("--from pod: the Node has no {family} pod range; give an address"))
-    })?;
+    let range =
+        range.ok_or_else(|| format!("the Node has no {family} pod range; give an address"))?;
     let taken = |address: &IpAddr| endpoints(proxied.cluster).any(|e| is_at(e, *address));
     let free = range.hosts().take(251).collect::<Vec<_>>().into_iter().rev().find(|a| !taken(a));
     Ok(came_in(ClientClass::Pod, free, walker))
@@ -79,7 +92,7 @@ fn named_pod(
     family: Family,
     proxied: &Proxied<'_>,
     walker: &Walker<'_>,
-) -> Result<Client, Failure> {
+) -> Result<Client, String> {
     let is_meant = |endpoint: &&SliceEndpoint| {
         let target = &endpoint.target_ref;
         let known = target.namespace.as_deref().zip(target.name.as_deref());
@@ -87,18 +100,15 @@ fn named_pod(
     };
     let addresses = endpoints(proxied.cluster).filter(is_meant).filter_map(first_address);
     let address = addresses.into_iter().find(|address| Family::of(*address) == family);
-    let address = address.ok_or_else(|| {
-        Failure::Usage(format!("--from pod:{name}: no EndpointSlice has an {family} address of it"))
-    })?;
+    let address =
+        address.ok_or_else(|| format!("no EndpointSlice has an {family} address of it"))?;
     Ok(came_in(class_of(address, proxied), Some(address), walker))
 }
 
-fn addressed(text: &str, node: &Node<'_>, walker: &Walker<'_>) -> Result<Client, Failure> {
-    let address: IpAddr = text.parse().map_err(|_| {
-        Failure::Usage(format!(
-            "--from {text}: expected pod, pod:NS/NAME, node, outside or an address"
-        ))
-    })?;
+fn addressed(text: &str, node: &Node<'_>, walker: &Walker<'_>) -> Result<Client, String> {
+    let address: IpAddr = text
+        .parse()
+        .map_err(|_| "expected pod, pod:NS/NAME, node, outside or an address".to_owned())?;
     if walker.network().is_local(address) {
         let address = Some(address);
         return Ok(Client { class: ClientClass::Node, address, interface: None });

@@ -22,29 +22,29 @@ pub struct Destination {
 /// a Service.
 ///
 /// # Errors
-/// If it is none of these, or there is no such Service.
-pub fn find(text: &str, node: &Node<'_>) -> Result<Destination, Failure> {
+/// If it is none of these, or there is no such Service; `option` says where the text was given.
+pub fn find(option: &str, text: &str, node: &Node<'_>) -> Result<Destination, Failure> {
     match text.strip_prefix("svc:") {
-        Some(name) => service(name, node),
-        None => address(text),
+        Some(name) => service(option, name, node),
+        None => address(option, text),
     }
 }
 
-fn service(name: &str, node: &Node<'_>) -> Result<Destination, Failure> {
+fn service(option: &str, name: &str, node: &Node<'_>) -> Result<Destination, Failure> {
     let Some(proxied) = &node.proxied else {
         return Err(Failure::Usage(format!(
-            "--to svc:{name}: only objects say where Services are; give an address"
+            "{option} svc:{name}: only objects say where Services are; give an address"
         )));
     };
-    let (_, found) = services::find("--to", name, &proxied.views)?;
+    let (_, found) = services::find(option, name, &proxied.views)?;
     let port = &found.port;
     Ok(Destination { address: port.cluster_ip, port: port.port, protocol: port.key.protocol })
 }
 
-fn address(text: &str) -> Result<Destination, Failure> {
+fn address(option: &str, text: &str) -> Result<Destination, Failure> {
     let wrong = || {
         Failure::Usage(format!(
-            "--to {text}: expected ADDR:PORT or ADDR:PORT/PROTO, such as 10.96.0.10:53/UDP or \
+            "{option} {text}: expected ADDR:PORT or ADDR:PORT/PROTO, such as 10.96.0.10:53/UDP or \
              [fd00::10]:80, or svc:NS/NAME:PORT"
         ))
     };

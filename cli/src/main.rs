@@ -65,6 +65,7 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Balance(command) => commands::balance::run(command),
         Command::Check(command) => commands::check::run(command),
         Command::Whatif(command) => commands::whatif::run(command),
+        Command::Test(command) => commands::test::run(command),
         Command::Completions { shell } => commands::completions::run(*shell),
     }
 }

@@ -64,7 +64,7 @@ fn wrong_words_are_told_with_what_was_expected() {
         ("source: kept", "source: mine", "5: expectations[0].source: `mine` is no source"),
         ("shares: even", "shares: odd", "10: expectations[0].shares: invalid value"),
         ("expect: refused", "expect: refuse", "15: expectations[1].expect: unknown variant"),
-        ("10.244.0.11:8080", "10.244.0.11", "5: expectations[0].endpoints[0]: `10.244.0.11` is no"),
+        ("10.244.0.11:8080", "10.244.0.11", "9: expectations[0].endpoints[0]: `10.244.0.11` is no"),
         ("shares: even", "modes: [ip]", "5: expectations[0].modes: `ip`"),
         ("expect: endpoints", "expect: dropped", "5: expectations[0].endpoints: says nothing"),
     ] {
@@ -80,7 +80,7 @@ fn a_file_without_its_form_is_no_suite() {
         ("clusters: [a.yaml]\n", "missing field `expectations`"),
         ("kubeVersion: '1.12'\nexpectations: []\n", "`1.12` is not a release"),
         ("[", "expected a mapping"),
-        ("", "invalid type"),
+        ("", "missing field `expectations`"),
     ] {
         let fault = expect::read(text).unwrap_err();
         assert!(fault.message.contains(told), "{text}: {fault:?}");
@@ -147,7 +147,10 @@ fn endpoints_shares_and_sources_are_held() {
         ("source: kept", None),
         ("source: 10.244.0.9", None),
         ("endpoints: ['10.0.0.1:80']", Some("endpoint 10.0.0.2:80 gets packets (share 2/3)")),
-        ("endpoints: ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80']", Some("10.0.0.3:80 is expected")),
+        (
+            "endpoints: ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80']",
+            Some("10.0.0.3:80 is expected"),
+        ),
         ("shares: even", Some("endpoint 10.0.0.1:80 is expected to get a share of 1/2")),
         ("shares: {'10.0.0.1:80': 1/2}", Some("endpoint 10.0.0.1:80 is expected to get a share")),
         ("source: masqueraded", Some("expected source masqueraded, but delivered to 10.0.0.1:80")),

@@ -47,8 +47,9 @@ fn tell(arguments: &Trace, node: &Node<'_>) -> Result<Report, Failure> {
 }
 
 fn flow(arguments: &Trace, node: &Node<'_>, walker: &Walker<'_>) -> Result<Flow, Failure> {
-    let target = destination::find(&arguments.to, node)?;
-    let client = clients::find(&arguments.from, Family::of(target.address), node, walker)?;
+    let target = destination::find("--to", &arguments.to, node)?;
+    let family = Family::of(target.address);
+    let client = clients::find("--from", &arguments.from, family, node, walker)?;
     let interface = match (&arguments.iface, client.class) {
         (_, ClientClass::Node) => None,
         (Some(name), _) => Some(name.clone()),

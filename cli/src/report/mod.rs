@@ -4,6 +4,7 @@ pub mod answer;
 pub mod bars;
 pub mod diagnostics;
 pub mod expectation;
+pub mod expectations;
 pub mod findings;
 pub mod growth;
 pub mod junit;

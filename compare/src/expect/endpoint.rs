@@ -102,7 +102,9 @@ impl TryFrom<String> for Share {
         let read = text.parse::<BigRational>().ok();
         let share = read.filter(|share| share.is_positive() && *share <= BigRational::one());
         share.map(Share).ok_or_else(|| {
-            format!("`{text}` is no share; expected a fraction above 0 and up to 1, such as \"1/3\"")
+            format!(
+                "`{text}` is no share; expected a fraction above 0 and up to 1, such as \"1/3\""
+            )
         })
     }
 }

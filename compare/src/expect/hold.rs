@@ -38,9 +38,9 @@ pub enum Mismatch {
         /// The endpoint.
         endpoint: String,
         /// The share that was expected.
-        expected: BigRational,
+        expected: Box<BigRational>,
         /// The share that it gets.
-        got: BigRational,
+        got: Box<BigRational>,
     },
     /// The source is another.
     #[error("expected {expected}, but {got}")]
@@ -163,5 +163,9 @@ fn same_share(
         return Ok(());
     }
     let endpoint = endpoint.to_string();
-    Err(Mismatch::Share { endpoint, expected: expected.clone(), got: got.clone() })
+    Err(Mismatch::Share {
+        endpoint,
+        expected: Box::new(expected.clone()),
+        got: Box::new(got.clone()),
+    })
 }

@@ -45,7 +45,8 @@ struct Written {
 /// If the text is no such file at all.
 pub fn read(text: &str) -> Result<(Suite, Vec<Fault>), Fault> {
     let reader = serde_norway::Deserializer::from_str(text);
-    let written: Written = serde_path_to_error::deserialize(reader).map_err(Fault::of)?;
+    let written: Written =
+        serde_path_to_error::deserialize(reader).map_err(|error| Fault::of(&error))?;
     let mut faults = Vec::new();
     let mut expectations = Vec::new();
     for (index, value) in written.expectations.into_iter().enumerate() {
@@ -80,7 +81,9 @@ fn fault_of(text: &str, index: usize) -> Fault {
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(reader, &mut track);
     match (Nth { index, probe: false }).deserialize(tracked) {
-        Ok(()) => Fault { line: line_of(text, index), field: None, message: "cannot be read".to_owned() },
+        Ok(()) => {
+            Fault { line: line_of(text, index), field: None, message: "cannot be read".to_owned() }
+        }
         Err(error) => Fault::new(&track.path(), &error),
     }
 }
@@ -94,9 +97,8 @@ pub fn line_of(text: &str, index: usize) -> Option<usize> {
 }
 
 impl Fault {
-    fn of(error: serde_path_to_error::Error<serde_norway::Error>) -> Fault {
-        let path = error.path().clone();
-        Fault::new(&path, error.inner())
+    fn of(error: &serde_path_to_error::Error<serde_norway::Error>) -> Fault {
+        Fault::new(error.path(), error.inner())
     }
 
     fn new(path: &serde_path_to_error::Path, error: &serde_norway::Error) -> Fault {
@@ -112,7 +114,10 @@ fn bare(message: &str) -> String {
     let end = message.rfind(" at line ").unwrap_or(message.len());
     let text = message.get(..end).unwrap_or(message);
     let is_path = |path: &str| !path.contains(' ');
-    text.split_once(": ").filter(|(path, _)| is_path(path)).map_or(text, |(_, rest)| rest).to_owned()
+    text.split_once(": ")
+        .filter(|(path, _)| is_path(path))
+        .map_or(text, |(_, rest)| rest)
+        .to_owned()
 }
 
 /// Reads one expectation of the file and passes over everything else.
