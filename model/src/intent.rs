@@ -115,7 +115,9 @@ impl<'a> Intent<'a> {
         self.is_own(address) && self.view.node_ports.cidrs.iter().any(|c| c.contains(&address))
     }
 
-    fn is_own(&self, address: IpAddr) -> bool {
+    /// Tells whether an address is the node's own, loopback included.
+    #[must_use]
+    pub fn is_own(&self, address: IpAddr) -> bool {
         self.view.interface_addresses.contains(&address) || address.is_loopback()
     }
 
@@ -127,10 +129,21 @@ impl<'a> Intent<'a> {
         if frontend == Frontend::LoadBalancerIp && !self.is_in_source_ranges(flow, &port.port) {
             return Promise::Discarded;
         }
-        let near = near(&port.endpoints);
-        let wanted = self.wanted(flow, port, frontend);
-        let chosen = match wanted {
-            Policy::Local => near,
+        self.under(self.wanted(flow, port, frontend), flow, port, frontend)
+    }
+
+    /// Returns what would be promised for a flow of a ServicePort if a certain policy applied and no
+    /// client were shut out.
+    #[must_use]
+    pub fn under(
+        &self,
+        policy: Policy,
+        flow: &Flow,
+        port: &PortView,
+        frontend: Frontend,
+    ) -> Promise {
+        let chosen = match policy {
+            Policy::Local => near(&port.endpoints),
             Policy::Cluster => self.anywhere(&port.endpoints),
         };
         if !chosen.is_empty() {
@@ -138,7 +151,7 @@ impl<'a> Intent<'a> {
             return Promise::Endpoints(chosen.into_iter().map(promise).collect::<BTreeMap<_, _>>());
         }
         let exists_elsewhere =
-            wanted == Policy::Local && port.endpoints.iter().any(|e| e.ready || is_draining(e));
+            policy == Policy::Local && port.endpoints.iter().any(|e| e.ready || is_draining(e));
         if exists_elsewhere { Promise::Discarded } else { Promise::Refused }
     }
 
@@ -152,7 +165,9 @@ impl<'a> Intent<'a> {
         if local { Policy::Local } else { Policy::Cluster }
     }
 
-    fn is_from_cluster(&self, flow: &Flow) -> bool {
+    /// Tells whether the node takes the client for a pod or a process of its own.
+    #[must_use]
+    pub fn is_from_cluster(&self, flow: &Flow) -> bool {
         flow.client == ClientClass::Node || self.is_from_local_pod(flow)
     }
 
@@ -168,7 +183,9 @@ impl<'a> Intent<'a> {
         }
     }
 
-    fn is_in_source_ranges(&self, flow: &Flow, port: &ServicePort) -> bool {
+    /// Tells whether the client may use the load balancer IPs of a ServicePort.
+    #[must_use]
+    pub fn is_in_source_ranges(&self, flow: &Flow, port: &ServicePort) -> bool {
         let client = flow.source.unwrap_or(self.view.node_ip);
         port.source_ranges.is_empty() || port.source_ranges.iter().any(|r| r.contains(&client))
     }
@@ -221,9 +238,11 @@ impl<'a> Intent<'a> {
 }
 
 /// A traffic policy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Policy {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Endpoints on all nodes.
     Cluster,
+    /// Endpoints on this node alone.
     Local,
 }
 

@@ -164,17 +164,25 @@ pub fn configs(mode: Mode) -> impl Strategy<Value = Config> {
         vec!["0.0.0.0/0"],
         vec!["198.51.100.0/24"],
     ];
-    (select(detectors), select(addresses), prop::bool::weighted(0.2), 0u8..32).prop_map(
-        move |(detect_local, addresses, masquerade_all, bit)| Config {
-            mode,
-            detect_local,
-            node_port_addresses: addresses.into_iter().map(Into::into).collect(),
-            masquerade_all,
-            iptables_masquerade_bit: bit,
-            nftables_masquerade_bit: bit,
-            ..Config::default()
-        },
+    (
+        select(detectors),
+        select(addresses),
+        prop::bool::weighted(0.2),
+        0u8..32,
+        prop::bool::weighted(0.7),
     )
+        .prop_map(
+            move |(detect_local, addresses, masquerade_all, bit, localhost_node_ports)| Config {
+                mode,
+                detect_local,
+                node_port_addresses: addresses.into_iter().map(Into::into).collect(),
+                masquerade_all,
+                localhost_node_ports,
+                iptables_masquerade_bit: bit,
+                nftables_masquerade_bit: bit,
+                ..Config::default()
+            },
+        )
 }
 
 /// Where a flow may go: address, protocol, port.
