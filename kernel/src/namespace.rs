@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use ipnet::IpNet;
-use kps_ruleset::host::{Host, Route, RouteKind};
+use kps_ruleset::host::{Address, Host, Route, RouteKind};
 use nix::sched::{CloneFlags, unshare};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -38,7 +40,49 @@ pub fn enter(host: &Host) -> Result<Vec<Device>, KernelError> {
     }
     feed("ip", &["-4", "-batch", "-"], &commands(host, &devices, false))?;
     feed("ip", &["-6", "-batch", "-"], &commands(host, &devices, true))?;
+    await_addresses(host)?;
     Ok(devices)
+}
+
+/// Waits until the node takes packets to each of its IPv6 addresses. The kernel adds their local
+/// routes later, even without detection of duplicates (`net/ipv6/addrconf.c`, `addrconf_dad_work`);
+/// until then it would forward such packets.
+fn await_addresses(host: &Host) -> Result<(), KernelError> {
+    let mut missing: Vec<Ipv6Addr> = host.addresses.iter().filter_map(ipv6).collect();
+    let start = Instant::now();
+    loop {
+        let routes = fs::read_to_string("/proc/thread-self/net/ipv6_route")
+            .map_err(KernelError::system("cannot read the routes"))?;
+        let local: BTreeSet<&str> = routes.lines().filter_map(local_destination).collect();
+        missing.retain(|address| !local.contains(format!("{:032x}", address.to_bits()).as_str()));
+        match missing.first() {
+            None => return Ok(()),
+            Some(_) if start.elapsed() < ADDRESSES_TAKE => thread::sleep(Duration::from_millis(1)),
+            Some(address) => {
+                let what = format!("{address} does not become the node's");
+                return Err(KernelError::system(what)(io::ErrorKind::TimedOut));
+            }
+        }
+    }
+}
+
+/// How long addresses may take: far longer than they do on a busy machine.
+const ADDRESSES_TAKE: Duration = Duration::from_secs(10);
+
+fn ipv6(address: &Address) -> Option<Ipv6Addr> {
+    match address.network.addr() {
+        IpAddr::V6(it) if !it.is_loopback() => Some(it),
+        _ => None,
+    }
+}
+
+/// Returns the destination of a line of `/proc/net/ipv6_route` that is a local address
+/// (`RTF_LOCAL`, the highest bit of the flags).
+fn local_destination(line: &str) -> Option<&str> {
+    let mut words = line.split_ascii_whitespace();
+    let destination = words.next()?;
+    let flags = u32::from_str_radix(words.nth(7)?, 16).ok()?;
+    (flags >> 31 == 1).then_some(destination)
 }
 
 /// An error is only seen if the kernel does not keep it back.
