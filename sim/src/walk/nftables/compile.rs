@@ -88,6 +88,7 @@ impl Scope<'_> {
             }
             Statement::Limit(rate) => Op::Limit(*rate),
             Statement::NoTrack => Op::Untrack,
+            Statement::Unsupported(it) if clamps_segments(it.text.as_str()) => return None,
             Statement::Xt { target: false, .. } => Op::Uncertain(text(statement)),
             Statement::Xt { target: true, .. } | Statement::Unsupported(_) => {
                 Op::Unsupported(text(statement))
@@ -212,6 +213,13 @@ impl Op {
 
 /// `meta KEY set` of these changes no packet's way.
 const HARMLESS: [&str; 4] = ["nftrace", "priority", "secmark", "broute"];
+
+/// Tells whether a statement, alone at the end of its rule, sets the largest segment that a TCP
+/// connection agrees on: firewalls do so, and it changes no packet's way.
+fn clamps_segments(statement: &str) -> bool {
+    let Some(size) = statement.strip_prefix("tcp option maxseg size set ") else { return false };
+    size == "rt mtu" || size.parse::<u16>().is_ok()
+}
 
 fn id(at: usize) -> Option<u32> {
     u32::try_from(at).ok()
