@@ -7,11 +7,11 @@ mod worlds;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use kps_model::{KubeVersion, NodeView};
+use kps_model::{Detector, KubeVersion, NodeView};
 use kps_render::Operation::{Chain, Insert, Ipset, Restore};
 use kps_render::iptables::ruleset_family;
 use kps_render::{iptables, ipvs, nftables, print_operations};
-use kps_ruleset::iptables::{Family, Match, Rule, compare, parse_ruleset};
+use kps_ruleset::iptables::{Family, Match, Rule, compare, parse_ruleset, print_restore};
 use kps_ruleset::nftables as language;
 use kps_ruleset::{NodeState, ipset};
 
@@ -125,5 +125,63 @@ fn nft_lists_afterwards_what_is_rendered_also_the_second_time() {
                 assert_eq!(language::compare(&expected, &listed.value), [], "{version}");
             }
         }
+    }
+}
+
+/// With a detector that covers all, `! -s 0.0.0.0/0` is refused by one variant, and only when it is
+/// committed: `--test` takes it.
+#[test]
+fn only_the_nft_variant_refuses_a_detector_that_covers_all() {
+    for (view, all) in views().into_iter().zip(["0.0.0.0/0", "::/0"]) {
+        let view = NodeView { detector: Some(Detector::Cidr(all.parse().unwrap())), ..view };
+        let family = ruleset_family(view.family);
+        let tool = tool(family);
+        if !usable(&format!("{tool}-nft -L && {tool}-legacy -A INPUT -m recent --name a --rcheck"))
+        {
+            continue;
+        }
+        let plan = iptables::plan(&view);
+        let refusal = plan.refusal().unwrap();
+        assert_eq!(refusal.missing, ["nat"]);
+        let text = print_restore(&plan.into_restore(), family);
+        let run = |command: &str| {
+            let script = format!("{tool}-{command} --noflush <<'END'\n{text}END\n");
+            in_namespace(&script).unwrap()
+        };
+        assert_eq!(run("legacy-restore"), (true, String::new()));
+        assert!(run("nft-restore --test").0);
+        let (done, said) = run("nft-restore");
+        assert!(!done && said.contains("RULE_APPEND failed (Invalid argument)"), "{said}");
+        let named = format!("rule in chain {}", refusal.chain);
+        assert!(said.contains(&named), "{said}: {refusal}");
+        assert_eq!(tables_after(tool, &text), ["filter"]);
+    }
+}
+
+/// Returns the tables with chains of kube-proxy after a restore that may fail.
+fn tables_after(tool: &str, text: &str) -> Vec<&'static str> {
+    let has = |table: &&str| {
+        let restore =
+            format!("{tool}-nft-restore --noflush 2>/dev/null <<'END' || true\n{text}END\n");
+        let (_, saved) = in_namespace(&format!("{restore}{tool}-nft-save -t {table}")).unwrap();
+        saved.contains(":KUBE-")
+    };
+    ["filter", "nat"].into_iter().filter(has).collect()
+}
+
+/// In ipvs mode, `nat` comes first.
+#[test]
+fn a_refused_rule_of_ipvs_mode_costs_both_tables() {
+    let detector = Some(Detector::Cidr("0.0.0.0/0".parse().unwrap()));
+    let plan = ipvs::plan(&NodeView { detector, ..worlds::six_services() });
+    let refusal = plan.refusal().unwrap();
+    assert_eq!((refusal.chain.as_str(), refusal.missing), ("KUBE-SERVICES", vec!["nat", "filter"]));
+}
+
+#[test]
+fn a_detector_of_pods_is_not_refused() {
+    for view in views() {
+        assert_eq!(iptables::plan(&view).refusal(), None);
+        assert_eq!(ipvs::plan(&view).refusal(), None);
     }
 }

@@ -23,6 +23,7 @@ mod lines;
 mod matches;
 mod plan;
 mod port;
+mod refusal;
 
 use kps_model::NodeView;
 use rayon::prelude::*;
@@ -37,6 +38,8 @@ pub(crate) use matches::{
     destination_is_local, port_unreachable, protocol, source_is_not_local, states,
 };
 pub use plan::{Fragment, Plan, ruleset_family};
+pub use refusal::Refusal;
+pub(crate) use refusal::refusal;
 
 /// Above so many endpoints of a family, kube-proxy leaves out the comments of endpoints' rules.
 const LARGE_CLUSTER_ENDPOINTS: usize = 1000;

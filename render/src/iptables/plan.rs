@@ -8,7 +8,8 @@ use kps_ruleset::iptables::{self, Chain, Ruleset, Table};
 use kps_ruleset::{Name, NodeState};
 
 use super::jumps::{self, Jump};
-use super::lines::{Part, restore};
+use super::lines::{Lines, Part, restore};
+use super::refusal::{Refusal, refusal};
 use crate::Operation;
 
 /// A chain that nothing uses: when it vanishes, somebody has flushed the tables.
@@ -112,6 +113,18 @@ impl Plan {
             free("filter", "KUBE-NODEPORTS", 0),
             free("filter", "KUBE-PROXY-FIREWALL", 0),
         ]
+    }
+
+    /// Returns the rule at which `iptables-nft-restore` stops, if there is one.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        let filter = self.lines(|part| &part.filter);
+        refusal(self.family, [("filter", filter), ("nat", self.lines(|part| &part.nat))])
+    }
+
+    fn lines(&self, of: fn(&Part) -> &Lines) -> impl Iterator<Item = &Lines> {
+        let fragments = self.fragments.iter().map(|fragment| &fragment.part);
+        std::iter::once(&self.before).chain(fragments).chain([&self.after]).map(of)
     }
 
     /// Makes room for the chains.

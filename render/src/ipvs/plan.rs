@@ -14,7 +14,7 @@ use kps_ruleset::ipvs::{ServiceId, Timeouts, VirtualServer};
 use kps_ruleset::{Name, NodeState};
 
 use super::sets::SetKind;
-use crate::iptables::{Jump, Part, install_jumps, ruleset_family};
+use crate::iptables::{Jump, Part, Refusal, install_jumps, refusal, ruleset_family};
 
 /// The device that carries the addresses of Services, so that packets to them are delivered to the
 /// node, where IPVS takes them.
@@ -78,6 +78,13 @@ impl Plan {
     pub fn free_order(&self) -> Vec<FreeOrder> {
         let table = Some("filter".into());
         vec![FreeOrder { table, chain: "KUBE-IPVS-OUT-FILTER".into(), tail: 0 }]
+    }
+
+    /// Returns the rule at which `iptables-nft-restore` stops, if there is one. Virtual servers and
+    /// sets are there all the same.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        refusal(self.family, [("nat", [&self.rules.nat]), ("filter", [&self.rules.filter])])
     }
 
     /// Returns the virtual servers that several `ServicePort`s claim, with all claims. Which of
