@@ -4,9 +4,10 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Each crate with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("kps-flow", &[]),
     ("kps-ruleset", &[]),
+    ("kps-stub-api", &[]),
     ("kps-model", &["kps-flow"]),
     ("kps-render", &["kps-flow", "kps-model", "kps-ruleset"]),
     ("kps-sim", &["kps-flow", "kps-ruleset"]),
