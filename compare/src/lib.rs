@@ -4,8 +4,10 @@
 //! departs from the promise, the [`Exception`] that says so is a value of one closed enum, with the
 //! id by which the difference is known; whatever is neither kept nor excused is a finding.
 //! [`expect`] holds walks against what somebody wrote down.
+//! [`conform`] holds them against what a kernel was seen to do.
 //! [`difference`] lists how the modes differ, and what each difference means for a user.
 
+pub mod conform;
 pub mod difference;
 pub mod exception;
 pub mod expect;

@@ -39,7 +39,26 @@ pub enum SourceNat {
     Rewritten(Option<IpAddr>),
 }
 
+impl Outcome {
+    /// Tells whether what was seen is this outcome: a source address that the model is not sure of
+    /// may be any.
+    #[must_use]
+    pub fn covers(&self, seen: &Outcome) -> bool {
+        match (self, seen) {
+            (Outcome::Deliver(a), Outcome::Deliver(b)) => {
+                a.endpoint == b.endpoint && a.source.covers(b.source)
+            }
+            (Outcome::Pass(a), Outcome::Pass(b)) => a.covers(*b),
+            _ => self == seen,
+        }
+    }
+}
+
 impl SourceNat {
+    fn covers(self, seen: SourceNat) -> bool {
+        self == seen || (self == SourceNat::Rewritten(None) && seen.is_rewritten())
+    }
+
     /// Tells whether the source (address or port) was rewritten.
     #[must_use]
     pub fn is_rewritten(self) -> bool {

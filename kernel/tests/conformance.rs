@@ -4,12 +4,11 @@
 //! A machine without the tools or without rights skips this with a line; with `CI=true` it fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
-mod aim;
-
 use std::cell::Cell;
 use std::env;
 
-use kps_flow::{Answer, ClientClass, Dataplane, Family, Flow, Observation, Outcome, SourceNat};
+use kps_compare::conform::{Conformity, aim, hold};
+use kps_flow::Family;
 use kps_kernel::{KernelError, observe};
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, arbitrary, view};
 use kps_render::node_state;
@@ -98,70 +97,14 @@ fn differences(
     let (mut wrong, mut sent, mut by_chance) = (Vec::new(), 0, 0);
     for (flow, seen) in flows.iter().zip(observed) {
         sent += usize::from(!seen.counts.is_empty());
-        match held(&walker, flow, &seen) {
-            Held::Agrees | Held::NotSent => {}
-            Held::ByChance => by_chance += 1,
-            Held::Differs(text) => wrong.push(text),
+        match hold(&walker, flow, &seen) {
+            Conformity::Agrees | Conformity::NotSent => {}
+            Conformity::ByChance => by_chance += 1,
+            Conformity::Undecided(why) => wrong.push(format!("{flow}: {}", why.join(", "))),
+            Conformity::Differs(difference) => wrong.push(difference.to_string()),
         }
     }
     let shown: Vec<_> = wrong.iter().take(5).map(String::as_str).collect();
     prop_assert!(wrong.is_empty(), "{} of {}: {}", wrong.len(), flows.len(), shown.join("\n"));
     Ok((sent, by_chance))
-}
-
-enum Held {
-    Agrees,
-    /// No such packet can be sent, so nothing was judged.
-    NotSent,
-    /// A masqueraded source whose address is the old one got the old port, too, at random.
-    ByChance,
-    Differs(String),
-}
-
-fn held(walker: &Walker<'_>, flow: &Flow, seen: &Observation) -> Held {
-    let Answer::Exact(distribution) = walker.decide(flow) else {
-        return Held::Differs(format!("{flow}: no exact answer"));
-    };
-    if seen.counts.is_empty() {
-        return Held::NotSent;
-    }
-    let possible = distribution.merged();
-    let fits = |got: &Outcome| possible.keys().any(|walked| allows(walked, got));
-    if seen.counts.keys().all(fits) {
-        return Held::Agrees;
-    }
-    let by_chance = |got: &Outcome| possible.keys().any(|walked| masked(walked, got));
-    // Only the node's own packets keep their address when they are masqueraded.
-    if flow.client == ClientClass::Node && seen.counts.keys().all(by_chance) {
-        return Held::ByChance;
-    }
-    Held::Differs(format!(
-        "{flow}\n  walker: {:?}\n  kernel: {:?}",
-        possible.keys(),
-        seen.counts.keys()
-    ))
-}
-
-/// An address that the model is not sure of may be any.
-fn allows(walked: &Outcome, got: &Outcome) -> bool {
-    match (walked, got) {
-        (Outcome::Deliver(a), Outcome::Deliver(b)) => {
-            a.endpoint == b.endpoint && same_source(a.source, b.source)
-        }
-        (Outcome::Pass(a), Outcome::Pass(b)) => same_source(*a, *b),
-        _ => walked == got,
-    }
-}
-
-fn same_source(walked: SourceNat, got: SourceNat) -> bool {
-    walked == got || (walked == SourceNat::Rewritten(None) && got.is_rewritten())
-}
-
-fn masked(walked: &Outcome, got: &Outcome) -> bool {
-    match (walked, got) {
-        (Outcome::Deliver(a), Outcome::Deliver(b)) => {
-            a.endpoint == b.endpoint && a.source.is_rewritten() && !b.source.is_rewritten()
-        }
-        _ => false,
-    }
 }

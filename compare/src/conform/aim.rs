@@ -4,16 +4,19 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use kps_flow::{ClientClass, Family, Flow, Protocol};
-use kps_model::{Cluster, NodeView};
+use kps_model::{Cluster, NodeView, address};
 use kps_sim::Walker;
 
-/// Returns the flows, each once.
+/// Returns flows at everything that the views of a node have, each once.
+#[must_use]
 pub fn flows(cluster: &Cluster, views: &[NodeView], walker: &Walker<'_>) -> Vec<Flow> {
     let mut all = Vec::new();
     for view in views {
+        let clients = clients(cluster, view, walker);
         for (destination, protocol, port) in targets(cluster, view) {
-            for client in clients(view, walker) {
+            for client in &clients {
                 if !destination.is_loopback() || client.class == ClientClass::Node {
                     all.push(client.dials(protocol, destination, port));
                 }
@@ -78,26 +81,39 @@ impl Client {
     }
 }
 
-fn clients(view: &NodeView, walker: &Walker<'_>) -> Vec<Client> {
+fn clients(cluster: &Cluster, view: &NodeView, walker: &Walker<'_>) -> Vec<Client> {
     let arriving = |(class, source): (ClientClass, IpAddr)| {
         let link = walker.network().link_to(source);
         let interface = Some(link.map_or_else(|| "eth0".to_owned(), |link| link.to_string()));
         Client { class, source: Some(source), interface }
     };
-    let (pod, remote, outside) = match view.family {
-        Family::V4 => ("10.244.0.251", "10.244.1.251", "198.51.100.200"),
-        Family::V6 => ("fd00:10:244::fb", "fd00:10:244:1::fb", "2001:db8:99::200"),
-    };
-    let mut who = Vec::new();
-    for (class, text) in
-        [(ClientClass::Pod, pod), (ClientClass::RemotePod, remote), (ClientClass::Outside, outside)]
-    {
-        who.extend(text.parse().ok().map(|source| (class, source)));
-    }
+    let mut who = strangers(cluster, view);
     let endpoints = view.ports.iter().flat_map(|port| &port.endpoints);
     let ips: BTreeSet<IpAddr> = endpoints.map(|endpoint| endpoint.address.ip()).collect();
     let here = |ip: &IpAddr| view.pod_cidrs.iter().any(|range| range.contains(ip));
     who.extend(ips.into_iter().filter(here).take(2).map(|ip| (ClientClass::Pod, ip)));
     let node = Client { class: ClientClass::Node, source: None, interface: None };
     who.into_iter().map(arriving).chain([node]).collect()
+}
+
+/// Returns clients that are no endpoints, as far as one can tell: a pod of this node, one of
+/// another, and somebody outside.
+fn strangers(cluster: &Cluster, view: &NodeView) -> Vec<(ClientClass, IpAddr)> {
+    let of_family = |range: &&IpNet| Family::of(range.addr()) == view.family;
+    let own = view.pod_cidrs.iter().find(of_family);
+    let all = cluster.nodes.iter().flat_map(|node| &node.spec.pod_cidrs);
+    let all: Vec<IpNet> = all.filter_map(|text| address::parse_prefix(text)).collect();
+    let other = all.iter().filter(of_family).find(|range| !view.pod_cidrs.contains(range));
+    let outside: IpAddr = match view.family {
+        Family::V4 => [198, 51, 100, 200].into(),
+        Family::V6 => [0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 0x200].into(),
+    };
+    let pod = own.and_then(late).map(|ip| (ClientClass::Pod, ip));
+    let remote = other.and_then(late).map(|ip| (ClientClass::RemotePod, ip));
+    pod.into_iter().chain(remote).chain([(ClientClass::Outside, outside)]).collect()
+}
+
+/// Returns an address of a range that an allocator comes to late.
+fn late(range: &IpNet) -> Option<IpAddr> {
+    range.hosts().take(251).last()
 }
