@@ -199,7 +199,10 @@ impl Promise {
     }
 
     /// Checks that one outcome lies within the promise.
-    fn permits(&self, outcome: &Outcome) -> Result<(), Disagreement> {
+    ///
+    /// # Errors
+    /// Gives [`Disagreement::Promise`] if it does not.
+    pub fn permits(&self, outcome: &Outcome) -> Result<(), Disagreement> {
         let permitted = match (self, outcome) {
             (Promise::Endpoints(endpoints), Outcome::Deliver(delivery)) => {
                 endpoints.get(&delivery.endpoint).is_some_and(|source| source.permits(delivery))

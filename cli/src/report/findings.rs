@@ -13,6 +13,9 @@ use super::style::{BAD, NAME, PLAIN, WARNING};
 /// How many names of nodes are written out.
 const MOST_NODES: usize = 3;
 
+/// How many outcomes of a packet are written out.
+const MOST_OUTCOMES: usize = 6;
+
 /// Findings, with what their objects and nodes are compared with.
 pub struct Checked<'a> {
     /// The findings, in order.
@@ -140,7 +143,7 @@ impl Checked<'_> {
             let outcomes = witness.outcomes.iter().map(|(outcome, share)| {
                 json!({ "outcome": outcome.to_string(), "share": share.to_string() })
             });
-            json!({ "flow": witness.flow.to_string(), "outcomes": outcomes.collect::<Vec<_>>() })
+            json!({ "flow": witness.flow.to_string(), "outcomes": outcomes.collect::<Vec<_>>(), "decided_by": witness.decided })
         });
         json!({
             "lint": about.id,
@@ -158,8 +161,17 @@ impl Checked<'_> {
 
 fn shown(witness: &Witness) -> String {
     let mut text = format!("  packet: {}\n", witness.flow);
-    for (outcome, share) in &witness.outcomes {
+    for (outcome, share) in witness.outcomes.iter().take(MOST_OUTCOMES) {
         let _ = writeln!(text, "    {share}: {outcome}");
+    }
+    match witness.outcomes.len().saturating_sub(MOST_OUTCOMES) {
+        0 => {}
+        more => {
+            let _ = writeln!(text, "    and {more} more");
+        }
+    }
+    if let Some(rule) = &witness.decided {
+        let _ = writeln!(text, "  decided by {rule}");
     }
     text
 }

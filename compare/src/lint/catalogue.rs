@@ -64,6 +64,18 @@ lints! {
         "The rules do something else than Kubernetes promises for a packet.",
         "Service API; kubernetes.io, Virtual IPs and Service Proxies",
         "Trace the packet with `sim trace`; for a dump, compare with `sim drift` or have kube-proxy sync again.";
+    ForeignRuleDecides = "foreign-rule-decides", Error,
+        "A rule that is not kube-proxy's decides over packets to a Service, and otherwise than Kubernetes promises.",
+        "kubernetes/kubernetes#20391, #66103; siderolabs/talos#10354",
+        "Have whoever wrote the rule leave Service traffic alone, or put it behind kube-proxy's rules.";
+    SharesLost = "shares-lost", Error,
+        "Some packets to a ServicePort reach an endpoint and others do not: the shares of its endpoints sum below one, or a share goes elsewhere.",
+        "kubernetes/kubernetes#37932, #83599",
+        "Compare the rules with `sim drift`, or have kube-proxy write them again.";
+    SharesUneven = "shares-uneven", Warning,
+        "Endpoints that should get the same share of packets do not, or some get none.",
+        "kubernetes/kubernetes#37932, #83599",
+        "Compare the rules with `sim drift`, or have kube-proxy write them again.";
     OutcomeUnknown = "outcome-unknown", Note,
         "The model cannot tell what the rules do with a packet.",
         "the rule itself",

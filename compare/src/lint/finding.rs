@@ -29,6 +29,8 @@ pub struct Witness {
     pub flow: Flow,
     /// Each outcome with its exact share.
     pub outcomes: Vec<(Outcome, BigRational)>,
+    /// The rule that decides so, with its place, where that is not plain.
+    pub decided: Option<String>,
 }
 
 impl Finding {

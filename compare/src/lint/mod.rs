@@ -19,6 +19,7 @@ mod affinity;
 mod captured;
 pub mod catalogue;
 mod collisions;
+mod decision;
 mod detector;
 mod families;
 mod finding;

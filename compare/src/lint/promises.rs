@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use kps_flow::{ClientClass, Outcome, Promise};
 use kps_model::intent::Frontend;
-use kps_model::{Mode, PortKey, PortView};
+use kps_model::{PortKey, PortView};
 
 use super::catalogue::Lint;
-use super::finding::Finding;
+use super::decision::Decision;
+use super::finding::{Finding, Witness};
 use super::scene::Scene;
 use super::target::{self, Target, targets};
 use crate::judge::{self, Judgement, judge};
@@ -24,6 +25,8 @@ pub struct Broken<'v> {
     pub class: ClientClass,
     /// A packet of the class, what is promised for it and what happens.
     pub finding: judge::Finding,
+    /// The rule that breaks the promise, if one does.
+    pub decision: Option<Decision>,
 }
 
 /// Asks a packet of each client class for each address of each ServicePort.
@@ -41,9 +44,20 @@ pub fn sampled<'s>(scene: &'s Scene<'_>) -> Vec<Broken<'s>> {
         let Judgement::Broken(finding) = judge(&scene.walker, view, mode, &flow) else {
             return None;
         };
-        Some(Broken { port, frontend, class: client.class, finding: *finding })
+        let decision = decision(scene, &finding);
+        Some(Broken { port, frontend, class: client.class, finding: *finding, decision })
     })
     .collect()
+}
+
+/// Finds the rule that breaks a promise.
+fn decision(scene: &Scene<'_>, finding: &judge::Finding) -> Option<Decision> {
+    let meant: Vec<_> = match &finding.promise {
+        Promise::Endpoints(endpoints) => endpoints.keys().copied().collect(),
+        _ => Vec::new(),
+    };
+    let is_wrong = |outcome: &Outcome| finding.promise.permits(outcome).is_err();
+    Decision::of(scene, &finding.flow, &meant, is_wrong)
 }
 
 /// Tells syncs that failed.
@@ -56,10 +70,8 @@ pub fn failures(scene: &Scene<'_>) -> Vec<Finding> {
 /// Tells broken promises, those of a ServicePort and kind of address together.
 #[must_use]
 pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
-    // Without rules nothing is kept, which is told once. And only the rightful departures of
-    // nftables are known by packet: those of the other modes would all be told as broken.
-    let is_known = scene.subject.config.mode == Mode::Nftables;
-    if !is_known || !scene.subject.failures.is_empty() {
+    // Without rules nothing is kept, which is told once.
+    if !scene.subject.failures.is_empty() {
         return Vec::new();
     }
     let mut groups: BTreeMap<(&PortKey, &str, Lint), Vec<Broken<'_>>> = BTreeMap::new();
@@ -90,15 +102,23 @@ fn told(
         classes.join(", "),
         first.says()
     );
-    let witness = scene.witness(first.finding.flow.clone());
+    let decided = first.decision.as_ref().map(Decision::told);
+    let witness = Witness { decided, ..scene.witness(first.finding.flow.clone()) };
     Some(Finding::new(lint, vec![target::service(key)], detail).with(Some(witness)))
 }
 
 impl Broken<'_> {
     fn lint(&self) -> Lint {
-        let unknown = |outcome: &Outcome| matches!(outcome, Outcome::Unknown(_));
-        if self.finding.outcomes.iter().any(unknown) {
+        let outcomes = &self.finding.outcomes;
+        let is_kept = |outcome: &Outcome| self.finding.promise.permits(outcome).is_ok();
+        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Unknown(_))) {
             Lint::OutcomeUnknown
+        } else if self.decision.as_ref().is_some_and(Decision::is_foreign) {
+            Lint::ForeignRuleDecides
+        } else if outcomes.iter().all(is_kept) {
+            Lint::SharesUneven
+        } else if outcomes.iter().any(is_kept) {
+            Lint::SharesLost
         } else {
             Lint::PromiseBroken
         }

@@ -103,7 +103,7 @@ impl<'a> Scene<'a> {
         let distribution = self.walk(&flow).distribution();
         let outcomes =
             distribution.merged().into_iter().map(|(outcome, share)| (outcome.clone(), share));
-        Witness { outcomes: outcomes.collect(), flow }
+        Witness { outcomes: outcomes.collect(), flow, decided: None }
     }
 
     /// Returns the packet that a client of a class sends to an address, if there is such a client.

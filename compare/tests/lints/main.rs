@@ -1,76 +1,17 @@
 //! Each lint fires on a small change to a sound cluster, and not on one that only looks like it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
+mod promises;
+mod sound;
+
 use std::collections::BTreeSet;
 
-use kps_compare::lint::{Lint, Scene, Subject, about_cluster, about_node};
-use kps_flow::Family;
-use kps_model::{KubeVersion, Mode};
-use kps_render::node_state;
+use kps_compare::lint::Lint;
+use kps_model::Mode;
+use sound::Trial;
 
-const SOUND: &str = "
-kind: Node
-metadata: {name: a}
-spec: {podCIDRs: [10.244.0.0/24]}
-status: {addresses: [{type: InternalIP, address: 192.0.2.10}]}
----
-kind: Node
-metadata: {name: b}
-spec: {podCIDRs: [10.244.1.0/24]}
-status: {addresses: [{type: InternalIP, address: 192.0.2.11}]}
----
-kind: Service
-metadata: {name: web, namespace: shop}
-spec: {type: LoadBalancer, clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1], ports: [{name: p, port: 80, nodePort: 30080}]}
-status: {loadBalancer: {ingress: [{ip: 172.16.0.1, ipMode: Proxy}]}}
----
-kind: EndpointSlice
-addressType: IPv4
-metadata: {name: web-x, namespace: shop, labels: {kubernetes.io/service-name: web}}
-ports: [{name: p, port: 8080}]
-endpoints: [{addresses: [10.244.0.2], nodeName: a, conditions: {ready: true, serving: true}}]
----
-kind: Service
-metadata: {name: other, namespace: shop}
-spec: {clusterIP: 10.96.0.2, clusterIPs: [10.96.0.2], ports: [{name: p, port: 80}]}
----
-kind: EndpointSlice
-addressType: IPv4
-metadata: {name: other-x, namespace: shop, labels: {kubernetes.io/service-name: other}}
-ports: [{name: p, port: 8080}]
-endpoints: [{addresses: [10.244.1.2], nodeName: b}]
-";
-const CONFIG: &str = "clusterCIDR: 10.244.0.0/16\n";
-
-/// Returns the ids that fire on the sound cluster after edits, each `OLD => NEW`; what does not
-/// occur in the objects is taken as a line of the configuration.
 fn fired(mode: Mode, edits: &[&str]) -> BTreeSet<&'static str> {
-    let (mut objects, mut config) = (SOUND.to_owned(), CONFIG.to_owned());
-    for edit in edits {
-        let (old, new) = edit.split_once(" => ").unwrap();
-        if objects.contains(old) {
-            objects = objects.replacen(old, new, 1);
-        } else {
-            config = config.replacen(old, new, 1);
-        }
-    }
-    let cluster = kps_model::read::read_text("cluster.yaml", &objects).cluster;
-    let (config, _) = kps_model::config::read("config.yaml", &config, Some(mode)).unwrap();
-    let node = config.hostname_override.clone().unwrap_or_else(|| "a".to_owned());
-    let seen = |family| kps_model::view(&cluster, &config, &node, KubeVersion::NEWEST, family);
-    let views = Family::BOTH.map(seen);
-    let (state, _) = node_state(&views, mode);
-    let subject = Subject {
-        cluster: &cluster,
-        config: &config,
-        node: &node,
-        views: &views,
-        state: &state,
-        failures: &[],
-    };
-    let scene = Scene::new(subject);
-    let findings = [about_cluster(&scene), about_node(&scene)].concat();
-    findings.iter().map(|finding| finding.lint.about().id).collect()
+    Trial::new(mode, edits).fired()
 }
 
 #[test]
