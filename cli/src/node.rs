@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use kps_model::Diagnostic;
 use kps_render::node_state;
 use kps_ruleset::NodeState;
 use kps_sim::Walker;
@@ -12,7 +11,7 @@ use crate::args::NodeArgs;
 use crate::cluster::{Objects, Proxied};
 use crate::dump::read_dump;
 use crate::error::Failure;
-use crate::report::diagnostics::Reporter;
+use crate::report::diagnostics::error;
 
 /// What was given: objects, the dumps of a node, or both.
 pub struct Given {
@@ -79,11 +78,12 @@ impl Node<'_> {
     }
 }
 
-/// Renders a node's state; a sync that fails is reported.
+/// Renders a node's state. A sync that fails is reported as an error: it takes every Service of a
+/// family with it, or at least all changes to them.
 pub fn rendered(proxied: &Proxied<'_>) -> NodeState {
     let (state, errors) = node_state(&proxied.views, proxied.mode);
-    for error in errors {
-        Reporter::new(false).report(&[Diagnostic::about_cluster(error.to_string())]);
+    for failure in errors {
+        error(&failure.to_string());
     }
     state
 }

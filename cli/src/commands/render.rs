@@ -84,7 +84,11 @@ fn text(proxied: &Proxied<'_>, format: Format) -> Result<String, Failure> {
         }
         (Mode::Nftables, Format::Dump) => Ok(print_ruleset(&rendered(proxied).nftables)),
         (_, Format::Dump) => Ok(titled(&files(proxied))),
-        (mode, Format::Script) => Ok(proxied.views.iter().map(|view| script(mode, view)).collect()),
+        (mode, Format::Script) => {
+            // What the tools make of the script is not written, but whether they take it is told.
+            rendered(proxied);
+            Ok(proxied.views.iter().map(|view| script(mode, view)).collect())
+        }
     }
 }
 

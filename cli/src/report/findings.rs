@@ -101,14 +101,11 @@ impl Checked<'_> {
         };
         let nodes = match self.nodes {
             [only] => format!("node {only}"),
-            many => format!("{} nodes", many.len()),
+            many => counted(many.len(), "node"),
         };
-        format!(
-            "{} errors, {} warnings, {} notes on {nodes}\n",
-            count(Severity::Error),
-            count(Severity::Warning),
-            count(Severity::Note)
-        )
+        let counts = [Severity::Error, Severity::Warning, Severity::Note]
+            .map(|severity| counted(count(severity), &severity.to_string()));
+        format!("{} on {nodes}\n", counts.join(", "))
     }
 
     fn placed(&self, object: &str) -> String {
@@ -157,6 +154,10 @@ impl Checked<'_> {
             "source": about.source,
         })
     }
+}
+
+fn counted(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
 fn shown(witness: &Witness) -> String {
