@@ -13,7 +13,7 @@ use kps_ruleset::iptables::{self, parse_ruleset};
 
 #[test]
 fn every_cluster_and_release_is_rendered_as_installed() {
-    let cases = corpus::cases(Mode::Iptables);
+    let cases = corpus::cases(Mode::Iptables, 53);
     for case in &cases {
         for view in &case.views {
             let differences = differences(&case.dumps, view);
@@ -21,7 +21,6 @@ fn every_cluster_and_release_is_rendered_as_installed() {
         }
     }
     println!("{} dumps equal", cases.len());
-    assert!(cases.len() >= 53);
 }
 
 fn differences(dumps: &Path, view: &NodeView) -> Vec<String> {

@@ -22,7 +22,7 @@ struct Rendered {
 
 #[test]
 fn every_cluster_is_rendered_as_installed() {
-    let cases = corpus::cases(Mode::Ipvs);
+    let cases = corpus::cases(Mode::Ipvs, 25);
     for case in &cases {
         let dump = NodeState::read_dump(&case.dumps).unwrap();
         assert!(dump.errors.is_empty(), "{:?}", dump.errors);
@@ -30,7 +30,6 @@ fn every_cluster_is_rendered_as_installed() {
         assert!(differences.is_empty(), "{}: {differences:#?}", case.dumps.display());
     }
     println!("{} dumps equal", cases.len());
-    assert!(cases.len() >= 25);
 }
 
 fn render(case: &corpus::Case) -> Rendered {

@@ -1,7 +1,10 @@
 //! The JSON form says the same as the text, and prints as nft prints it.
+//!
+//! `KPS_SNAPSHOTS` names another folder than `snapshots`, with recordings that were just made.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +13,9 @@ use kps_ruleset::nftables::{
 };
 
 fn listings(of: &str) -> Vec<(String, String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/nftables");
+    let stored = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots");
+    let snapshots = env::var_os("KPS_SNAPSHOTS").map_or_else(stored, PathBuf::from);
+    let root = snapshots.join("nftables");
     let dirs: Vec<PathBuf> = match of {
         "kube-proxy" => {
             fs::read_dir(root.join(of)).unwrap().map(|entry| entry.unwrap().path()).collect()

@@ -4,18 +4,19 @@
 //! |---|---|
 //! | `POST /control/apply`, body: YAML or JSON | adds or replaces the objects |
 //! | `DELETE /control/KIND/NAMESPACE/NAME`, `DELETE /control/KIND/NAME` | deletes an object |
-//! | `GET /control/delivered` | answers when every open watch has been given all changes |
+//! | `GET /control/delivered?watches=N` | answers when N watches are open, or more, and every one has been given all changes |
 //!
 //! Each answers with the resource version that it led to. That a watch was given a change does not say
 //! that kube-proxy has acted on it: its rules, or its metrics, tell that.
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::object::{self, Key};
@@ -62,8 +63,15 @@ fn remove(store: &Store, kind: &str, name: &str) -> Response {
     }
 }
 
-async fn delivered(State(store): State<Arc<Store>>) -> Response {
-    let (version, watches) = store.until_delivered().await;
+/// How many watches there must be; kube-proxy opens one for each kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Expected {
+    watches: usize,
+}
+
+async fn delivered(State(store): State<Arc<Store>>, Query(expected): Query<Expected>) -> Response {
+    let (version, watches) = store.until_delivered(expected.watches).await;
     Json(json!({"version": version, "watches": watches})).into_response()
 }
 

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 /// Serves Services, EndpointSlices, Nodes and ServiceCIDRs from files. Prints "ready" and its address
 /// once it listens. POST /control/apply, DELETE /control/KIND/NAMESPACE/NAME and GET
-/// /control/delivered change what is served and wait until it was handed out.
+/// /control/delivered?watches=N change what is served and wait until it was handed out.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The address to listen at; port 0 takes a free one

@@ -117,12 +117,14 @@ impl Store {
         });
     }
 
-    /// Waits until every open watch has been given what is stored now. Returns the version, and the
-    /// number of watches.
-    pub async fn until_delivered(&self) -> (u64, usize) {
+    /// Waits until as many watches are open, or more, and each has been given what is stored now. Returns
+    /// the version, and the number of watches.
+    pub async fn until_delivered(&self, expected: usize) -> (u64, usize) {
         let version = self.state.borrow().version;
         let mut positions = self.positions.subscribe();
-        let all = |positions: &BTreeMap<u64, u64>| positions.values().all(|at| *at >= version);
+        let all = |positions: &BTreeMap<u64, u64>| {
+            positions.len() >= expected && positions.values().all(|at| *at >= version)
+        };
         let watches = positions.wait_for(all).await.map_or(0, |positions| positions.len());
         (version, watches)
     }

@@ -189,7 +189,7 @@ async fn delivered_waits_for_the_slowest_watch() {
     apply(&server, service("a", "{}")).await;
     let wait = tokio::spawn({
         let server = server.clone();
-        async move { get(&server, "/control/delivered").await.1 }
+        async move { get(&server, "/control/delivered?watches=1").await.1 }
     });
     watch.expect("MODIFIED", "a", "4").await;
     tokio::task::yield_now().await;
@@ -197,6 +197,21 @@ async fn delivered_waits_for_the_slowest_watch() {
     // The next read says that the event before has been taken.
     let reading = tokio::spawn(async move { watch.next().await });
     assert_eq!(wait.await.unwrap(), json!({"version": 4, "watches": 1}));
+    reading.abort();
+}
+
+#[tokio::test]
+async fn delivered_waits_for_as_many_watches_as_are_expected() {
+    let server = server();
+    let wait = tokio::spawn({
+        let server = server.clone();
+        async move { get(&server, "/control/delivered?watches=1").await.1 }
+    });
+    tokio::task::yield_now().await;
+    assert!(!wait.is_finished());
+    let mut watch = Watch::open(&server, "resourceVersion=3").await;
+    let reading = tokio::spawn(async move { watch.next().await });
+    assert_eq!(wait.await.unwrap(), json!({"version": 3, "watches": 1}));
     reading.abort();
 }
 

@@ -1,5 +1,8 @@
 //! The recorded clusters: objects, configuration, and what the real kube-proxy installed.
+//!
+//! `KPS_SNAPSHOTS` names another folder than `snapshots`, with recordings that were just made.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use kps_flow::Family;
@@ -13,11 +16,20 @@ pub struct Case {
     pub views: Vec<NodeView>,
 }
 
-/// Returns all recordings of a mode.
-pub fn cases(mode: Mode) -> Vec<Case> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/corpus");
+/// Returns all recordings of a mode, of which `stored` or more are kept in `snapshots`.
+pub fn cases(mode: Mode, stored: usize) -> Vec<Case> {
+    let other = env::var_os("KPS_SNAPSHOTS").map(PathBuf::from);
+    let least = if other.is_some() { 1 } else { stored };
+    let snapshots =
+        other.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots"));
+    let cases = recordings(&snapshots.join("corpus"), mode);
+    assert!(cases.len() >= least, "there are only {} recordings", cases.len());
+    cases
+}
+
+fn recordings(root: &Path, mode: Mode) -> Vec<Case> {
     let mut cases = Vec::new();
-    for cluster in folders(&root) {
+    for cluster in folders(root) {
         for release in folders(&cluster) {
             let dumps = release.join(mode.as_str());
             if dumps.is_dir() {
