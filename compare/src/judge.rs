@@ -38,19 +38,29 @@ pub struct Finding {
 /// Holds what rules do with the first packet of a flow against what is promised for it.
 #[must_use]
 pub fn judge(walker: &Walker<'_>, view: &NodeView, mode: Mode, flow: &Flow) -> Judgement {
+    let options = Options { fresh: true, ..Options::default() };
+    judge_outcomes(&walker.walk(flow, &options).distribution(), view, mode, flow)
+}
+
+/// Holds what became of the first packet of a flow against what is promised for it.
+#[must_use]
+pub fn judge_outcomes(
+    distribution: &Distribution<Outcome>,
+    view: &NodeView,
+    mode: Mode,
+    flow: &Flow,
+) -> Judgement {
     let intent = Intent::new(view);
     let owner = intent.owner(flow);
     if matches!(owner, Owner::Contested) {
         return Judgement::Contested;
     }
     let promise = intent.promise(flow);
-    let options = Options { fresh: true, ..Options::default() };
-    let distribution = walker.walk(flow, &options).distribution();
-    let Err(disagreement) = hold(&distribution, &promise) else { return Judgement::Kept };
+    let Err(disagreement) = hold(distribution, &promise) else { return Judgement::Kept };
     let case = Case { mode, view, flow, owner, promise: &promise };
-    match excuse(&distribution, &case) {
+    match excuse(distribution, &case) {
         Some(exception) => Judgement::Excused(exception),
-        None => Judgement::Broken(Box::new(finding(flow, &promise, &distribution, disagreement))),
+        None => Judgement::Broken(Box::new(finding(flow, &promise, distribution, disagreement))),
     }
 }
 

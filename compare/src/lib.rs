@@ -8,6 +8,7 @@
 //! [`difference`] lists how the modes differ, and what each difference means for a user.
 
 pub mod conform;
+pub mod diff;
 pub mod difference;
 pub mod exception;
 pub mod expect;
@@ -15,4 +16,4 @@ pub mod judge;
 pub mod lint;
 
 pub use exception::Exception;
-pub use judge::{Finding, Judgement, judge};
+pub use judge::{Finding, Judgement, judge, judge_outcomes};

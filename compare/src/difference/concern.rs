@@ -1,11 +1,10 @@
 //! Which differences the objects and the configuration of a node call up, without any packet.
 
-use std::net::IpAddr;
-
-use kps_model::view::PortView;
-use kps_model::{Mode, NodeView, PortKey};
+use kps_flow::Family;
+use kps_model::{KubeVersion, Mode, NodeView, PortKey, PortView};
 
 use super::Id;
+use super::crowd::Crowd;
 
 /// One side of a move: a mode, and what a proxier of that mode sees.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +32,8 @@ const OF_NODES: &[(Id, &[Mode])] = &[
     (Id::D29, &[Mode::Iptables, Mode::Nftables]),
     (Id::D32, &[]),
     (Id::D33, &[]),
+    (Id::D34, &[]),
+    (Id::D35, &[]),
     (Id::D36, &[]),
     (Id::D37, &[]),
 ];
@@ -41,64 +42,136 @@ const OF_NODES: &[(Id, &[Mode])] = &[
 /// configuration alone, ordered by id. Whether a packet shows them, it does not say.
 #[must_use]
 pub fn concerns(from: Side<'_>, to: Side<'_>) -> Vec<Concern> {
-    if from.mode == to.mode {
-        return Vec::new();
+    let moved = Move { from, to, crowd: Crowd::of(from.view) };
+    let mut found = moved.of_node();
+    let about_ports = OF_PORTS.iter().filter(|(_, alike, _)| moved.is_between(alike));
+    found.extend(about_ports.filter_map(|(id, _, touches)| moved.touched(*id, *touches)));
+    if from.rewrites_hairpins() != to.rewrites_hairpins() {
+        found.extend(moved.touched(Id::D20, has_endpoint_elsewhere));
     }
-    let is_between = |alike: &[Mode]| !(alike.contains(&from.mode) && alike.contains(&to.mode));
-    let mut found: Vec<Concern> = OF_NODES
-        .iter()
-        .filter(|(_, alike)| is_between(alike))
-        .map(|(id, _)| Concern { id: *id, ports: Vec::new() })
-        .collect();
-    if is_between(&[Mode::Ipvs, Mode::Nftables]) && !from.view.tcp_be_liberal {
-        found.push(Concern { id: Id::D06, ports: Vec::new() });
-    }
-    let about_ports = OF_PORTS.iter().filter(|(_, alike, _)| is_between(alike));
-    found.extend(about_ports.filter_map(|(id, _, touches)| touched(*id, from, to, *touches)));
     found.sort_by_key(|concern| concern.id);
     found
 }
 
+/// Tells whether two sides differ in what a difference is about.
+pub(super) fn is_between(id: Id, from: Side<'_>, to: Side<'_>) -> bool {
+    if id == Id::D20 {
+        return from.rewrites_hairpins() != to.rewrites_hairpins();
+    }
+    let alike = |modes: &[Mode]| modes.contains(&from.mode) && modes.contains(&to.mode);
+    OF_PORTS.iter().find(|(known, _, _)| *known == id).is_none_or(|(_, modes, _)| !alike(modes))
+}
+
+/// A move, with what is shared among the Service ports.
+struct Move<'a> {
+    from: Side<'a>,
+    to: Side<'a>,
+    crowd: Crowd,
+}
+
+impl<'a> Side<'a> {
+    /// Tells whether a pod of another node that reaches itself is masqueraded.
+    fn rewrites_hairpins(self) -> bool {
+        match self.mode {
+            Mode::Iptables => true,
+            Mode::Nftables => self.view.version < KubeVersion::V1_36,
+            Mode::Ipvs => false,
+        }
+    }
+}
+
+impl<'a> Move<'a> {
+    fn is_between(&self, alike: &[Mode]) -> bool {
+        self.from.mode != self.to.mode
+            && !(alike.contains(&self.from.mode) && alike.contains(&self.to.mode))
+    }
+
+    /// Returns the side with a mode; of two, the one moved to.
+    fn side(&self, mode: Mode) -> Option<&'a NodeView> {
+        [self.to, self.from].into_iter().find(|side| side.mode == mode).map(|side| side.view)
+    }
+
+    fn of_node(&self) -> Vec<Concern> {
+        let all = OF_NODES.iter().filter(|(_, alike)| self.is_between(alike));
+        let mut ids: Vec<Id> = all.map(|(id, _)| *id).collect();
+        if self.is_between(&[Mode::Ipvs, Mode::Nftables]) && !self.from.view.tcp_be_liberal {
+            ids.push(Id::D06);
+        }
+        let nftables = self.side(Mode::Nftables).filter(|view| !view.service_cidrs.is_empty());
+        if self.is_between(&[Mode::Iptables, Mode::Ipvs]) && nftables.is_some() {
+            ids.push(Id::D08);
+        }
+        ids.into_iter().map(|id| Concern { id, ports: Vec::new() }).collect()
+    }
+
+    fn touched(&self, id: Id, touches: Touches) -> Option<Concern> {
+        let ports = self.from.view.ports.iter().filter(|port| touches(port, self));
+        let ports: Vec<PortKey> = ports.map(|port| port.port.key.clone()).collect();
+        (!ports.is_empty()).then_some(Concern { id, ports })
+    }
+}
+
 /// Tells whether a difference touches a Service port.
-type Touches = fn(&PortView, Side<'_>, Side<'_>) -> bool;
+type Touches = fn(&PortView, &Move<'_>) -> bool;
 
 /// Differences about Service ports, each with the modes that are alike in it.
 const OF_PORTS: &[(Id, &[Mode], Touches)] = &[
-    (Id::D01, &[], |p, from, to| {
-        p.port.node_port.is_some() && from.view.node_ports != to.view.node_ports
+    (Id::D01, &[], |p, m| {
+        p.port.node_port.is_some() && m.from.view.node_ports != m.to.view.node_ports
     }),
-    (Id::D03, &[Mode::Ipvs, Mode::Nftables], |p, from, to| {
-        let iptables = if from.mode == Mode::Iptables { from.view } else { to.view };
-        p.port.node_port.is_some() && iptables.localhost_node_ports
+    (Id::D02, &[], |p, m| {
+        let differ = m.from.view.node_ports != m.to.view.node_ports;
+        p.port.node_port.is_some() && differ && m.crowd.has_outer_address_of_node()
     }),
-    (Id::D10, &[], |p, _, _| !p.has_any),
-    (Id::D11, &[Mode::Iptables, Mode::Nftables], |p, _, _| {
-        p.has_any && p.port.uses_local_endpoints() && p.local.is_empty()
+    (Id::D03, &[Mode::Ipvs, Mode::Nftables], |p, m| {
+        p.port.node_port.is_some() && m.from.view.family == Family::V4
     }),
-    (Id::D12, &[Mode::Iptables, Mode::Nftables], |p, _, _| {
-        p.port.external_local && p.port.externally_accessible() && !p.local.is_empty()
+    (Id::D04, &[Mode::Ipvs, Mode::Nftables], |p, m| {
+        p.port.node_port.is_some() && m.from.view.family == Family::V6
     }),
-    (Id::D14, &[], |p, _, _| !p.port.source_ranges.is_empty() && has_balancer(p)),
-    (Id::D15, &[Mode::Iptables, Mode::Nftables], |p, _, _| {
+    (Id::D07, &[Mode::Ipvs, Mode::Nftables], |_, _| true),
+    (Id::D09, &[Mode::Ipvs, Mode::Nftables], |_, _| true),
+    (Id::D10, &[], |p, _| !p.has_any),
+    (Id::D11, &[], |p, _| p.has_any && p.port.uses_local_endpoints() && p.local.is_empty()),
+    (Id::D12, &[Mode::Iptables, Mode::Nftables], |p, _| {
+        p.port.external_local && p.port.externally_accessible()
+    }),
+    (Id::D13, &[Mode::Iptables, Mode::Nftables], |p, _| {
+        p.port.externally_accessible() && p.port.uses_local_endpoints() && p.local != p.cluster
+    }),
+    (Id::D14, &[], |p, _| !p.port.source_ranges.is_empty() && has_balancer(p)),
+    (Id::D15, &[Mode::Iptables, Mode::Nftables], |p, _| {
         p.port.affinity.is_some() && p.port.externally_accessible()
     }),
-    (Id::D16, &[], |p, _, _| p.port.affinity.is_some()),
-    (Id::D17, &[Mode::Iptables, Mode::Nftables], |p, _, _| p.reachable.len() > 1),
-    (Id::D24, &[Mode::Iptables, Mode::Nftables], |_, _, _| true),
-    (Id::D25, &[Mode::Iptables, Mode::Nftables], |p, _, _| has_outside_address(p)),
-    (Id::D27, &[Mode::Iptables, Mode::Nftables], |p, from, to| {
-        let ipvs = if from.mode == Mode::Ipvs { from.view } else { to.view };
-        has_outside_address(p) && !ipvs.ipvs.strict_arp
+    (Id::D16, &[], |p, _| p.port.affinity.is_some()),
+    (Id::D17, &[Mode::Iptables, Mode::Nftables], |p, _| p.reachable.len() > 1),
+    (Id::D18, &[], |p, _| p.reachable.len() > 1),
+    (Id::D19, &[Mode::Iptables, Mode::Nftables], |p, m| {
+        let own = &m.from.view.interface_addresses;
+        p.endpoints.iter().any(|endpoint| own.contains(&endpoint.address.ip()))
     }),
-    (Id::D31, &[], |p, from, _| from.view.ports.iter().any(|other| collide(p, other))),
-    (Id::D38, &[Mode::Iptables, Mode::Ipvs], |p, _, _| p.port.health_check_node_port.is_some()),
+    (Id::D21, &[Mode::Iptables, Mode::Nftables], |_, m| {
+        m.from.view.detector.is_none() && !m.from.view.masquerade_all
+    }),
+    (Id::D22, &[Mode::Iptables, Mode::Ipvs], |_, m| m.from.view.masquerade_all),
+    (Id::D24, &[Mode::Iptables, Mode::Nftables], |_, _| true),
+    (Id::D25, &[Mode::Iptables, Mode::Nftables], |p, _| has_outside_address(p)),
+    (Id::D27, &[Mode::Iptables, Mode::Nftables], |p, m| {
+        let strict = m.side(Mode::Ipvs).is_some_and(|view| view.ipvs.strict_arp);
+        has_outside_address(p) && !strict
+    }),
+    (Id::D30, &[Mode::Iptables, Mode::Nftables], |p, _| !p.reachable.is_empty()),
+    (Id::D31, &[], |p, m| m.crowd.shares(p)),
+    (Id::D38, &[Mode::Iptables, Mode::Ipvs], |p, _| p.port.health_check_node_port.is_some()),
+    (Id::D39, &[Mode::Iptables, Mode::Nftables], |p, m| m.crowd.meets_node_port(p)),
+    (Id::D40, &[Mode::Iptables, Mode::Nftables], |p, m| {
+        let none = |view: &NodeView| view.node_ports.serving(&view.interface_addresses).is_empty();
+        p.port.node_port.is_some() && m.side(Mode::Ipvs).is_some_and(none)
+    }),
+    (Id::D41, &[Mode::Iptables, Mode::Nftables], |p, _| {
+        p.endpoints.iter().any(|endpoint| endpoint.is_local && !endpoint.ready)
+    }),
 ];
-
-fn touched(id: Id, from: Side<'_>, to: Side<'_>, touches: Touches) -> Option<Concern> {
-    let ports = from.view.ports.iter().filter(|port| touches(port, from, to));
-    let ports: Vec<PortKey> = ports.map(|port| port.port.key.clone()).collect();
-    (!ports.is_empty()).then_some(Concern { id, ports })
-}
 
 fn has_balancer(port: &PortView) -> bool {
     !port.port.load_balancer_vips.is_empty()
@@ -108,14 +181,6 @@ fn has_outside_address(port: &PortView) -> bool {
     has_balancer(port) || !port.port.external_ips.is_empty()
 }
 
-/// Tells whether two Service ports claim one address, port and protocol.
-fn collide(one: &PortView, other: &PortView) -> bool {
-    let (one, other) = (&one.port, &other.port);
-    let alike = one.port == other.port && one.key.protocol == other.key.protocol;
-    one.key != other.key && alike && addresses(one).any(|a| addresses(other).any(|b| a == b))
-}
-
-fn addresses(port: &kps_model::ServicePort) -> impl Iterator<Item = &IpAddr> {
-    let outside = port.external_ips.iter().chain(&port.load_balancer_vips);
-    std::iter::once(&port.cluster_ip).chain(outside)
+fn has_endpoint_elsewhere(port: &PortView, _: &Move<'_>) -> bool {
+    port.endpoints.iter().any(|endpoint| !endpoint.is_local)
 }

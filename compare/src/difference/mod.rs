@@ -6,6 +6,8 @@
 mod addresses;
 mod balance;
 mod concern;
+mod crowd;
+mod explain;
 mod host;
 mod node_ports;
 mod policies;
@@ -14,6 +16,7 @@ mod sources;
 use std::fmt;
 
 pub use concern::{Concern, Side, concerns};
+pub use explain::{Seen, explain};
 
 /// What a difference may do to a user who moves from one mode to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
