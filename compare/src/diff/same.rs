@@ -13,7 +13,7 @@ use num_traits::Zero;
 pub fn same(left: &Distribution<Outcome>, right: &Distribution<Outcome>) -> bool {
     alike(left, right, |source| match source {
         SourceNat::Rewritten(_) => SourceNat::Rewritten(None),
-        kept => kept,
+        SourceNat::Kept => SourceNat::Kept,
     })
 }
 

@@ -8,7 +8,7 @@ pub const D07: About = About {
     meaning: "iptables has no rule, so the packet is routed on; nftables refuses it; in ipvs mode the \
         address is local and KUBE-IPVS-FILTER refuses it, with the service address as source.",
     source: "pkg/proxy/nftables/README.md; kubernetes/kubernetes#72236",
-    risk: Risk::Breaks,
+    risk: Risk::Harmless,
     before: "Find clients that use ports which the Service does not declare.",
     after: "Expect connection refused at once where connections used to time out.",
     setting: None,
@@ -31,22 +31,23 @@ pub const D09: About = About {
     title: "ping of a cluster IP",
     meaning: "iptables routes ICMP to a cluster IP on; nftables and ipvs refuse it.",
     source: "pkg/proxy/nftables/README.md; pkg/proxy/ipvs/proxier.go",
-    risk: Risk::Breaks,
-    before: "Take checks that ping cluster IPs to TCP.",
-    after: "Look at monitoring that pings.",
+    risk: Risk::Harmless,
+    before: "Take checks that ping cluster IPs to TCP: no mode answers them.",
+    after: "Look at monitoring that pings: where a ping was lost, it is now refused, or the other way.",
     setting: None,
 };
 
 /// Service without usable endpoints.
 pub const D10: About = About {
     title: "Service without usable endpoints",
-    meaning: "All modes refuse, but iptables lets a node process that dials an external or load \
-        balancer address pass, and in ipvs mode ip_vs itself answers, with the service address as \
-        source.",
-    source: "KEP-3866; kubernetes/kubernetes#72534",
+    meaning: "All modes refuse, but iptables has no such rule in OUTPUT for external and load balancer \
+        addresses, so a packet of a node process to them passes; it refuses node ports on every local \
+        address, also where it would not serve them; and in ipvs mode ip_vs itself answers, with the \
+        service address as source.",
+    source: "KEP-3866; kubernetes/kubernetes#72534; pkg/proxy/iptables/proxier.go",
     risk: Risk::Harmless,
     before: "Nothing.",
-    after: "Expect node processes to be refused at once.",
+    after: "Expect node processes to be refused at once, where with iptables they leave the node.",
     setting: None,
 };
 

@@ -69,7 +69,7 @@ struct Move<'a> {
     crowd: Crowd,
 }
 
-impl<'a> Side<'a> {
+impl Side<'_> {
     /// Tells whether a pod of another node that reaches itself is masqueraded.
     fn rewrites_hairpins(self) -> bool {
         match self.mode {

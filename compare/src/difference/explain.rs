@@ -37,7 +37,8 @@ pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
     if judgements.contains(&Judgement::Contested) {
         return BTreeSet::from([Id::D31]);
     }
-    if sides.iter().zip(&judgements).any(|(side, judged)| !side.is_known(judged)) {
+    // A side that does not do what is written down for it makes no other one an explanation.
+    if judgements.iter().any(|judged| matches!(judged, Judgement::Broken(_))) {
         return BTreeSet::new();
     }
     let excused: BTreeSet<Id> = judgements.iter().filter_map(excuse).collect();
@@ -61,11 +62,6 @@ fn telling(ids: BTreeSet<Id>, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
 impl<'a> Seen<'a> {
     fn judged(&self, flow: &Flow) -> Judgement {
         judge_outcomes(self.outcomes, self.view, self.mode, flow)
-    }
-
-    /// Tells whether a side does what is written down for it.
-    fn is_known(&self, judgement: &Judgement) -> bool {
-        !matches!(judgement, Judgement::Broken(_))
     }
 
     fn owner(&self, flow: &Flow) -> Option<(&'a PortView, Frontend)> {
@@ -120,14 +116,14 @@ fn within_promise(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> 
     let (on_node, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
         differently_seen(left, right).partition(|endpoint| own.contains(&endpoint.ip()));
     let is_inner = frontend == Frontend::ClusterIp;
-    let of_client = match flow.client {
+    let by_client = match flow.client {
         _ if others.is_empty() => None,
         ClientClass::Node if is_inner => Some(Id::D21),
         ClientClass::Node => port.port.external_local.then_some(Id::D12),
         _ => others.iter().all(|e| Some(e.ip()) == flow.source).then_some(Id::D20),
     };
-    let of_node = (!on_node.is_empty()).then_some(Id::D19);
-    of_client.into_iter().chain(of_node).collect()
+    let by_place = (!on_node.is_empty()).then_some(Id::D19);
+    by_client.into_iter().chain(by_place).collect()
 }
 
 /// Returns the endpoints that see another source on one side than on the other.

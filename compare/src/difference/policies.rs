@@ -5,8 +5,9 @@ use super::{About, Risk};
 /// Policy Local without a local endpoint.
 pub const D11: About = About {
     title: "policy Local without a local endpoint",
-    meaning: "iptables and nftables drop; ipvs uses the endpoints of other nodes, except for internal \
-        policy Local on a Service that has no external address, which it refuses.",
+    meaning: "iptables and nftables drop, iptables for node ports even on local addresses that do not \
+        serve them; ipvs uses the endpoints of other nodes, except for internal policy Local on a \
+        Service that only its cluster IP leads to, which it refuses.",
     source: "kubernetes/kubernetes#97081",
     risk: Risk::Breaks,
     before: "Keep balancers from nodes without endpoints by their health check.",
@@ -42,10 +43,12 @@ pub const D13: About = About {
 pub const D14: About = About {
     title: "load balancer source ranges",
     meaning: "All modes drop other sources. nftables does so before translation and even without \
-        endpoints, iptables only while there are some, ipvs by sets in INPUT and FORWARD.",
+        endpoints; iptables has the rules only while there are endpoints, and refuses then, but lets \
+        a node process pass; ipvs drops by sets in INPUT and FORWARD, and in OUTPUT only what has the \
+        load balancer address as source, which a process that binds an address of the node escapes.",
     source: "KEP-3866; kubernetes/kubernetes#119656",
-    risk: Risk::Harmless,
-    before: "Nothing.",
+    risk: Risk::Opens,
+    before: "Do not rely on source ranges to keep processes of the node out.",
     after: "Expect a time-out instead of a refusal for clients outside of the ranges while no endpoint \
         is ready.",
     setting: None,

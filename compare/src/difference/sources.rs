@@ -6,7 +6,8 @@ use super::{About, Risk};
 pub const D19: About = About {
     title: "how packets are masqueraded",
     meaning: "iptables and nftables masquerade by a mark, with random ports; ipvs by a mark and by sets, \
-        and a hairpin without random ports.",
+        and a hairpin without random ports. A process of the node that is an endpoint gets the packet \
+        before ipvs would masquerade it.",
     source: "pkg/proxy/ipvs/proxier.go; pkg/proxy/nftables/proxier.go",
     risk: Risk::Harmless,
     before: "Nothing.",
@@ -30,7 +31,8 @@ pub const D20: About = About {
 pub const D21: About = About {
     title: "clients outside of the cluster on a cluster IP",
     meaning: "All modes masquerade with a local detector or masqueradeAll. With neither, ipvs \
-        masquerades packets whose source is itself a cluster IP, as those of node processes are.",
+        masquerades packets whose source is itself a cluster IP, as those of node processes are that \
+        bind no address.",
     source: "pkg/proxy/ipvs/proxier.go",
     risk: Risk::Breaks,
     before: "Give kube-proxy a local detector that covers the pods.",
