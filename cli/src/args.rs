@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+mod kernel;
 mod test;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kps_model::{KubeVersion, Mode};
 
+pub use kernel::Kernel;
 pub use test::Test;
 
 /// What kube-proxy's rules do with packets: exactly, without a cluster.
@@ -39,6 +41,9 @@ pub enum Command {
     Whatif(Whatif),
     /// Hold what was written down about packets against the rules: reachability as code.
     Test(Test),
+    /// Send the same packets through the walker and through the kernel of this machine.
+    #[cfg(target_os = "linux")]
+    Kernel(Kernel),
     /// Write completions for a shell.
     Completions {
         /// The shell.

@@ -43,6 +43,10 @@ pub enum Failure {
     /// Neither objects nor a dump.
     #[error("give objects (files, directories or -), or a node's dumps with --dump")]
     NoInput,
+    /// A kernel that cannot be asked.
+    #[cfg(target_os = "linux")]
+    #[error("the kernel cannot be asked: {0}")]
+    Kernel(#[from] kps_kernel::KernelError),
     /// A question that makes no sense.
     #[error("{0}")]
     Usage(String),

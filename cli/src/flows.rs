@@ -1,11 +1,17 @@
 //! Flows as JSON lines: the questions of `sim walk`, and what was recorded with them.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
 use std::net::IpAddr;
+use std::path::Path;
 
 use kps_flow::{ClientClass, Flow, Protocol};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+
+use crate::error::Failure;
+use crate::report::diagnostics::error;
 
 /// A line of a flow file. Fields that are not listed are passed over.
 #[derive(Debug, Clone, Deserialize)]
@@ -70,6 +76,39 @@ pub struct EndpointSeen {
     pub n: u64,
     /// How many of them with another source address or port than the client had sent.
     pub snat: u64,
+}
+
+/// Reads a file of flows; `-` is standard input.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn lines(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path != Path::new("-") {
+        return fs::read(path).map_err(Failure::file(path));
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(Failure::file(path))?;
+    Ok(bytes)
+}
+
+/// Reads the flows of a file. A line that is none is reported and passed over.
+///
+/// # Errors
+/// If the file cannot be read, or has no flow.
+pub fn read(path: &Path) -> Result<Vec<Flow>, Failure> {
+    let bytes = lines(path)?;
+    let mut flows = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        match serde_json::from_slice::<FlowLine>(line) {
+            _ if line.trim_ascii().is_empty() => {}
+            Ok(line) => flows.push(line.flow()),
+            Err(cause) => error(&format!("{}:{number}: not a flow: {cause}", path.display())),
+        }
+    }
+    if flows.is_empty() {
+        return Err(Failure::Usage(format!("{}: there is no flow in it", path.display())));
+    }
+    Ok(flows)
 }
 
 impl Recorded {

@@ -13,7 +13,18 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("kps-sim", &["kps-flow", "kps-ruleset"]),
     ("kps-kernel", &["kps-flow", "kps-ruleset"]),
     ("kps-compare", &["kps-flow", "kps-model", "kps-ruleset", "kps-render", "kps-sim"]),
-    ("kps-cli", &["kps-flow", "kps-model", "kps-ruleset", "kps-render", "kps-sim", "kps-compare"]),
+    (
+        "kps-cli",
+        &[
+            "kps-flow",
+            "kps-model",
+            "kps-ruleset",
+            "kps-render",
+            "kps-sim",
+            "kps-kernel",
+            "kps-compare",
+        ],
+    ),
     (
         "kps-benches",
         &["kps-flow", "kps-model", "kps-ruleset", "kps-render", "kps-sim", "kps-compare"],

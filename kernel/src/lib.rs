@@ -16,6 +16,7 @@ mod namespace;
 mod node;
 mod packet;
 mod probes;
+mod reproduce;
 
 use std::io;
 use std::thread;
@@ -23,6 +24,8 @@ use std::thread;
 use kps_flow::{Flow, Observation};
 use kps_ruleset::NodeState;
 use thiserror::Error;
+
+pub use reproduce::reproduce;
 
 /// Why a kernel could not be asked.
 #[derive(Debug, Error)]

@@ -27,7 +27,7 @@ fn restore(tool: &'static str, rules: &Ruleset) -> Result<(), KernelError> {
 
 /// Returns the rules without matches on nfacct objects: these hold for every packet, and the objects
 /// must be there before, which takes a kernel module and a tool that few machines have.
-fn uncounted(rules: &Ruleset) -> Ruleset {
+pub fn uncounted(rules: &Ruleset) -> Ruleset {
     let mut rules = rules.clone();
     let chains = rules.tables.values_mut().flat_map(|table| table.chains.values_mut());
     for rule in chains.flat_map(|chain| &mut chain.rules) {

@@ -30,7 +30,7 @@ const MAIN: u32 = 254;
 pub fn enter(host: &Host) -> Result<Vec<Device>, KernelError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(KernelError::system("cannot make a namespace"))?;
     let names = links(host);
-    let devices = names.into_iter().map(device).collect::<Result<Vec<_>, _>>()?;
+    let devices = names.iter().cloned().map(device).collect::<Result<Vec<_>, _>>()?;
     for (name, value) in ERRORS_UNLIMITED {
         // Some kernels have a limit for all namespaces together, which is not ours to set.
         let _ = set(name, value);
@@ -38,8 +38,8 @@ pub fn enter(host: &Host) -> Result<Vec<Device>, KernelError> {
     for (name, value) in &host.sysctls {
         set(name, value)?;
     }
-    feed("ip", &["-4", "-batch", "-"], &commands(host, &devices, false))?;
-    feed("ip", &["-6", "-batch", "-"], &commands(host, &devices, true))?;
+    feed("ip", &["-4", "-batch", "-"], &commands(host, &names, false))?;
+    feed("ip", &["-6", "-batch", "-"], &commands(host, &names, true))?;
     await_addresses(host)?;
     Ok(devices)
 }
@@ -94,7 +94,7 @@ const ERRORS_UNLIMITED: [(&str, &str); 4] = [
 ];
 
 /// Returns the links that anything of the host names, but for loopback.
-fn links(host: &Host) -> BTreeSet<String> {
+pub fn links(host: &Host) -> BTreeSet<String> {
     let named = host.links.iter().map(|link| link.name);
     let addressed = host.addresses.iter().map(|address| address.link);
     let routed = host.routes.iter().filter_map(|route| route.link);
@@ -116,11 +116,11 @@ fn set(name: &str, value: &str) -> Result<(), KernelError> {
 }
 
 /// Returns what `ip -batch` is to do in a family.
-fn commands(host: &Host, devices: &[Device], v6: bool) -> String {
+pub fn commands(host: &Host, links: &BTreeSet<String>, v6: bool) -> String {
     let mut text = String::from("link set lo up\n");
-    for device in devices {
+    for link in links {
         // INVARIANT: writing to a String cannot fail.
-        let _ = writeln!(text, "link set {} up", device.name);
+        let _ = writeln!(text, "link set {link} up");
     }
     let of_family = |network: &IpNet| network.addr().is_ipv6() == v6;
     for address in host.addresses.iter().filter(|address| of_family(&address.network)) {

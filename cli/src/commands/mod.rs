@@ -3,6 +3,8 @@
 pub mod balance;
 pub mod check;
 pub mod completions;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 pub mod render;
 pub mod test;
 pub mod trace;

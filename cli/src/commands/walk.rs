@@ -1,8 +1,6 @@
 //! `sim walk`: an answer a line for a question a line.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 use kps_sim::{Options, Walker};
 use serde::Serialize;
@@ -10,7 +8,7 @@ use serde::Serialize;
 use crate::Verdict;
 use crate::args::Walk;
 use crate::error::Failure;
-use crate::flows::{FlowLine, Recorded};
+use crate::flows::{self, FlowLine, Recorded};
 use crate::node::{Given, Node};
 use crate::report::answer::Answer;
 use crate::report::diagnostics::{error, note};
@@ -19,7 +17,7 @@ use crate::report::expectation::Tally;
 /// Answers every flow of a file, in order; with several nodes, once for each.
 pub fn run(arguments: &Walk) -> Result<Verdict, Failure> {
     let given = Given::load(&arguments.node)?;
-    let flows = read(&arguments.flows)?;
+    let flows = flows::lines(&arguments.flows)?;
     let mut tally = Tally::default();
     for node in given.nodes() {
         let node = node?;
@@ -30,17 +28,6 @@ pub fn run(arguments: &Walk) -> Result<Verdict, Failure> {
         return Ok(tally.verdict().max(given.verdict()));
     }
     Ok(given.verdict())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes).map_err(Failure::file(path))?;
-    } else {
-        let file = File::open(path).map_err(Failure::file(path))?;
-        BufReader::new(file).read_to_end(&mut bytes).map_err(Failure::file(path))?;
-    }
-    Ok(bytes)
 }
 
 /// The questions, and how the answers fare.

@@ -2,6 +2,8 @@
 
 pub mod answer;
 pub mod bars;
+#[cfg(target_os = "linux")]
+pub mod conformity;
 pub mod diagnostics;
 pub mod expectation;
 pub mod expectations;

@@ -7,7 +7,9 @@ pub mod aim;
 
 use std::fmt;
 
-use kps_flow::{Answer, ClientClass, Flow, Observation, Outcome, SourceNat, Strictness, agree};
+use kps_flow::{
+    Answer, ClientClass, Distribution, Flow, Observation, Outcome, SourceNat, Strictness, agree,
+};
 use kps_sim::{Options, Walker};
 
 /// How what a kernel did compares with a walk.
@@ -43,8 +45,7 @@ pub fn hold(walker: &Walker<'_>, flow: &Flow, seen: &Observation) -> Conformity 
     if seen.counts.is_empty() {
         return Conformity::NotSent;
     }
-    let options = Options { fresh: true, ..Options::default() };
-    let distribution = walker.walk(flow, &options).distribution();
+    let distribution = walk(walker, flow);
     let possible: Vec<Outcome> = distribution.merged().into_keys().cloned().collect();
     let reasons: Vec<String> = possible.iter().filter_map(reason).collect();
     if !reasons.is_empty() {
@@ -71,6 +72,17 @@ fn keeps_port(walked: &Outcome, got: &Outcome) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns all that can become of the first packet of a flow.
+#[must_use]
+pub fn possible(walker: &Walker<'_>, flow: &Flow) -> Vec<Outcome> {
+    walk(walker, flow).merged().into_keys().cloned().collect()
+}
+
+fn walk(walker: &Walker<'_>, flow: &Flow) -> Distribution<Outcome> {
+    let options = Options { fresh: true, ..Options::default() };
+    walker.walk(flow, &options).distribution()
 }
 
 fn reason(outcome: &Outcome) -> Option<String> {
