@@ -34,9 +34,9 @@ pub struct Conformed<'a> {
 impl Asked {
     /// Returns what the head of a script says of it.
     pub fn remarks(&self, walked: &[Outcome]) -> Vec<String> {
-        let walker = walked.iter().map(|outcome| format!("walker: {outcome}"));
-        let kernel = self.seen.counts.keys().map(|outcome| format!("kernel: {outcome}"));
-        walker.chain(kernel).collect()
+        let said = walked.iter().map(|outcome| format!("walker: {outcome}"));
+        let seen = self.seen.counts.keys().map(|outcome| format!("kernel: {outcome}"));
+        said.chain(seen).collect()
     }
 }
 
