@@ -6,10 +6,12 @@
 //! [`expect`] holds walks against what somebody wrote down.
 //! [`conform`] holds them against what a kernel was seen to do.
 //! [`difference`] lists how the modes differ, and what each difference means for a user.
+//! [`drift`] holds what a node has against what it should have.
 
 pub mod conform;
 pub mod diff;
 pub mod difference;
+pub mod drift;
 pub mod exception;
 pub mod expect;
 pub mod judge;

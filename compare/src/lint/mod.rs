@@ -32,10 +32,10 @@ pub mod promises;
 mod ranges;
 mod readiness;
 mod replies;
-mod scene;
+pub(crate) mod scene;
 mod slices;
 mod source_ranges;
-mod target;
+pub(crate) mod target;
 
 pub use catalogue::{About, Lint};
 pub use finding::{Finding, Witness};

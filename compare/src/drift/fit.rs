@@ -1,0 +1,170 @@
+//! Which mode, release and settings fit a dump best.
+//!
+//! Modes are tried of which the dump has anything at all, each with every release that it may be of.
+//! Where no configuration is given, settings are taken from the dump as well: field by field, the
+//! values that its rules suggest are tried, and kept if more of it is as it should be.
+
+use kps_model::{Config, KubeVersion, Mode};
+
+use super::expected::Expected;
+use super::lines::Line;
+use super::parts;
+use super::settings::{self, Setting};
+use super::{Settings, Subject};
+
+/// What fits a dump best, and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// The mode.
+    pub mode: Mode,
+    /// The releases that fit alike, the likeliest first.
+    pub versions: Vec<KubeVersion>,
+    /// The settings that are not the default's and were found in the dump.
+    pub settings: Vec<Setting>,
+    /// Settings other than those given with which more would be as it should be.
+    pub suggested: Vec<Setting>,
+    /// How many chains, rules, elements and servers there should be.
+    pub expected: usize,
+    /// How many of them are missing or otherwise, with those that are too many.
+    pub off: usize,
+    /// What else was tried, best first.
+    pub others: Vec<Other>,
+}
+
+/// A mode or release that does not fit as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Other {
+    /// The mode.
+    pub mode: Mode,
+    /// The release.
+    pub version: KubeVersion,
+    /// How much would be missing, otherwise or too many.
+    pub off: usize,
+}
+
+/// What a dump should have, by its best fit, and how it differs.
+#[derive(Debug)]
+pub(super) struct Best {
+    pub expected: Expected,
+    pub lines: Vec<Line>,
+    pub fit: Fit,
+}
+
+/// Returns what fits best; `None` if there is nothing to try.
+pub(super) fn best(subject: &Subject<'_>) -> Option<Best> {
+    let fits = candidates(subject).into_iter().filter_map(|config| of_mode(subject, config));
+    let mut fits: Vec<Best> = fits.collect();
+    // Stable: of those that fit alike, the first is taken.
+    fits.sort_by_key(Best::misfit);
+    let mut fits = fits.into_iter();
+    let mut best = fits.next()?;
+    for rest in fits {
+        let Fit { mode, off, versions, others, .. } = rest.fit;
+        best.fit.others.extend(versions.into_iter().map(|version| Other { mode, version, off }));
+        best.fit.others.extend(others);
+    }
+    Some(best)
+}
+
+/// Returns the configurations in whose modes the dump has something; if in none, all.
+fn candidates<'s>(subject: &Subject<'s>) -> Vec<&'s Config> {
+    let configs: Vec<&Config> = subject.configs.iter().collect();
+    let shown = configs.iter().filter(|config| parts::shows(config.mode, subject.dump));
+    let shown: Vec<&Config> = shown.copied().collect();
+    if shown.is_empty() { configs } else { shown }
+}
+
+fn of_mode(subject: &Subject<'_>, config: &Config) -> Option<Best> {
+    let best = of_releases(subject, config)?;
+    let searched = best.fit.off > 0;
+    let found = if searched { with_settings(subject, config, &best) } else { None };
+    let Some(found) = found else { return Some(best) };
+    let Some(mut better) = of_releases(subject, &found) else { return Some(best) };
+    let settings = settings::differing(config, &found);
+    if subject.settings == Settings::Found {
+        better.fit.settings = settings;
+        return Some(better);
+    }
+    let mut best = best;
+    best.fit.suggested = settings;
+    Some(best)
+}
+
+/// Tries every release.
+fn of_releases(subject: &Subject<'_>, config: &Config) -> Option<Best> {
+    let mut best: Option<Best> = None;
+    let mut others = Vec::new();
+    let other = |best: &Best, version| Other { mode: config.mode, version, off: best.fit.off };
+    for version in subject.versions {
+        let tried = tried(subject, config, *version);
+        match &mut best {
+            Some(known) if tried.fit.off == known.fit.off => known.fit.versions.push(*version),
+            Some(known) if tried.fit.off > known.fit.off => others.push(other(&tried, *version)),
+            _ => {
+                let worse = best.replace(tried).into_iter();
+                others.extend(worse.flat_map(|worse| {
+                    let versions = worse.fit.versions.clone();
+                    versions.into_iter().map(move |version| other(&worse, version))
+                }));
+            }
+        }
+    }
+    others.sort_by_key(|other| other.off);
+    let mut best = best?;
+    best.fit.others = others;
+    Some(best)
+}
+
+fn tried(subject: &Subject<'_>, config: &Config, version: KubeVersion) -> Best {
+    let expected = Expected::new(subject, config, version);
+    let lines = expected.differences(subject);
+    let fit = Fit {
+        mode: config.mode,
+        versions: vec![version],
+        settings: Vec::new(),
+        suggested: Vec::new(),
+        expected: parts::size(&expected.state, config.mode),
+        off: lines.iter().map(|line| line.weight).sum(),
+        others: Vec::new(),
+    };
+    Best { expected, lines, fit }
+}
+
+/// Returns the configuration with the settings that the dump suggests, as far as they fit better.
+fn with_settings(subject: &Subject<'_>, config: &Config, best: &Best) -> Option<Config> {
+    let version = *best.fit.versions.first()?;
+    let shown = settings::Shown::of(subject.dump, config.mode);
+    let mut chosen = config.clone();
+    let mut least = best.fit.off;
+    for propose in settings::FIELDS {
+        for proposed in propose(&chosen, &shown) {
+            let off = tried(subject, &proposed, version).fit.off;
+            if off < least {
+                (chosen, least) = (proposed, off);
+            }
+        }
+        if least == 0 {
+            break;
+        }
+    }
+    (least < best.fit.off).then_some(chosen)
+}
+
+impl Best {
+    /// How badly it fits: the share of what is off, as a number to be compared.
+    fn misfit(&self) -> u64 {
+        const WHOLE: u64 = 1_000_000;
+        let off = u64::try_from(self.fit.off).unwrap_or(u64::MAX);
+        let all = u64::try_from(self.fit.expected).unwrap_or(u64::MAX).saturating_add(off);
+        off.saturating_mul(WHOLE).checked_div(all).unwrap_or(0)
+    }
+}
+
+impl Fit {
+    /// Returns the share of what should be there that is as it should be, in percent.
+    #[must_use]
+    pub fn percent(&self) -> u8 {
+        let same = self.expected.saturating_sub(self.off);
+        u8::try_from((same * 100).checked_div(self.expected).unwrap_or(100)).unwrap_or(100)
+    }
+}
