@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+mod drift;
 mod kernel;
 mod test;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kps_model::{KubeVersion, Mode};
 
+pub use drift::{Drift, Guess};
 pub use kernel::Kernel;
 pub use test::Test;
 
@@ -37,6 +39,8 @@ pub enum Command {
     Balance(Balance),
     /// Look for what is wrong with Services: promises that rules break, and known faults.
     Check(Check),
+    /// Hold the rules that a node has against those that it should have.
+    Drift(Drift),
     /// Tell how large a node's rules would get, in each mode.
     Whatif(Whatif),
     /// Hold what was written down about packets against the rules: reachability as code.

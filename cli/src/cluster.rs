@@ -113,6 +113,11 @@ impl Objects {
         }
     }
 
+    /// Returns the configuration in each mode that was asked for.
+    pub fn configs(&self) -> &[Config] {
+        &self.configs
+    }
+
     /// Returns what the proxiers of each node see, one node after the other.
     pub fn proxied(&self) -> impl Iterator<Item = Proxied<'_>> {
         self.nodes.iter().flat_map(|node| self.seen_by(node))

@@ -14,12 +14,28 @@ use crate::report::diagnostics::{note, warn};
 /// The files of a dump that have rules.
 const RULES: [&str; 4] = ["nft.txt", "iptables-save.txt", "ip6tables-save.txt", "ipvsadm-save.txt"];
 
+/// What a directory of dumps shows of a node.
+pub struct Dumped {
+    /// The state, with what the dumps do not say of the host.
+    pub state: NodeState,
+    /// The files that are not there.
+    pub missing: Vec<&'static str>,
+}
+
+/// Reads what a node has, as [`read_parts`] does.
+///
+/// # Errors
+/// As [`read_parts`].
+pub fn read_dump(dir: &Path, proxied: Option<&Proxied<'_>>) -> Result<NodeState, Failure> {
+    Ok(read_parts(dir, proxied)?.state)
+}
+
 /// Reads what a node has. What the dumps do not say of the host is taken from the objects, or
 /// assumed and said.
 ///
 /// # Errors
 /// If the directory cannot be read or holds no rules.
-pub fn read_dump(dir: &Path, proxied: Option<&Proxied<'_>>) -> Result<NodeState, Failure> {
+pub fn read_parts(dir: &Path, proxied: Option<&Proxied<'_>>) -> Result<Dumped, Failure> {
     let dump = NodeState::read_dump(dir).map_err(Failure::file(dir))?;
     for error in &dump.errors {
         warn(&format!("{}: {error}", dir.display()));
@@ -41,7 +57,7 @@ pub fn read_dump(dir: &Path, proxied: Option<&Proxied<'_>>) -> Result<NodeState,
         )),
         None => {}
     }
-    Ok(state)
+    Ok(Dumped { state, missing: dump.missing })
 }
 
 /// Fills in what a dump does not say of the host.

@@ -64,6 +64,7 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Walk(command) => commands::walk::run(command),
         Command::Balance(command) => commands::balance::run(command),
         Command::Check(command) => commands::check::run(command),
+        Command::Drift(command) => commands::drift::run(command),
         Command::Whatif(command) => commands::whatif::run(command),
         Command::Test(command) => commands::test::run(command),
         #[cfg(target_os = "linux")]

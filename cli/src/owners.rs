@@ -12,6 +12,7 @@ use kps_ruleset::nftables::TableFamily;
 use kps_ruleset::{Name, NodeState};
 use kps_sim::trace::{Language, RulePlace};
 
+use crate::cluster::Proxied;
 use crate::node::Node;
 
 /// The ServicePort of each chain, of each virtual server and of each destination that has one, by
@@ -25,14 +26,19 @@ pub struct Owners {
 impl Owners {
     /// Works out the owners of the rules of a node: from the objects, and from what rules say.
     pub fn of(node: &Node<'_>) -> Owners {
+        Owners::of_state(node.proxied.as_ref(), &node.state)
+    }
+
+    /// Works out the owners of rules: from the objects, and from what rules say.
+    pub fn of_state(proxied: Option<&Proxied<'_>>, state: &NodeState) -> Owners {
         let mut owners = Owners::default();
-        if let Some(proxied) = &node.proxied {
+        if let Some(proxied) = proxied {
             for view in &proxied.views {
                 view.ports.iter().for_each(|port| owners.add_destinations(&port.port));
                 owners.chains.extend(rendered(proxied.mode, view));
             }
         }
-        owners.add_commented(&node.state);
+        owners.add_commented(state);
         owners
     }
 

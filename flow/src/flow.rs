@@ -3,12 +3,10 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{ClientClass, Family, Protocol};
 
 /// The first packet of a connection into fresh state: nothing remembered about the client.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// Who sends it.
     pub client: ClientClass,

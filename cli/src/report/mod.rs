@@ -5,6 +5,7 @@ pub mod bars;
 #[cfg(target_os = "linux")]
 pub mod conformity;
 pub mod diagnostics;
+pub mod drift;
 pub mod expectation;
 pub mod expectations;
 pub mod findings;
