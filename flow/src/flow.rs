@@ -3,10 +3,12 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ClientClass, Family, Protocol};
 
 /// The first packet of a connection into fresh state: nothing remembered about the client.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flow {
     /// Who sends it.
     pub client: ClientClass,

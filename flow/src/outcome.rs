@@ -3,8 +3,10 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
 /// What happens to one packet. A walker gives a distribution of these.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     /// Sent on to another destination than the client dialled.
     Deliver(Delivery),
@@ -21,7 +23,7 @@ pub enum Outcome {
 }
 
 /// A packet that got a new destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Delivery {
     /// The endpoint that gets it.
     pub endpoint: SocketAddr,
@@ -30,7 +32,7 @@ pub struct Delivery {
 }
 
 /// What happens to the source of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SourceNat {
     /// Address and port stay as sent.
     Kept,
@@ -67,7 +69,7 @@ impl SourceNat {
 }
 
 /// How a packet is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RejectKind {
     /// ICMP destination unreachable with this code (RFC 792); 3 is port unreachable.
     Icmp(u8),

@@ -9,7 +9,7 @@ use std::env;
 
 use kps_compare::conform::{Conformity, aim, hold};
 use kps_flow::Family;
-use kps_kernel::{KernelError, observe};
+use kps_kernel::{Kernel, KernelError, Program};
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, arbitrary, view};
 use kps_render::node_state;
 use kps_ruleset::NodeState;
@@ -27,6 +27,11 @@ fn iptables_does_what_the_walker_says() {
     conforms(Mode::Iptables);
 }
 
+#[test]
+fn ipvs_does_what_the_walker_says() {
+    conforms(Mode::Ipvs);
+}
+
 /// How many clusters: `KPS_CLUSTERS`, or few enough for every run.
 fn clusters() -> u32 {
     number("KPS_CLUSTERS").unwrap_or(16)
@@ -37,7 +42,8 @@ fn number(name: &str) -> Option<u32> {
 }
 
 fn conforms(mode: Mode) {
-    if let Err(why) = observe(&NodeState::default(), &[]) {
+    let kernel = Kernel::new().with_program(Program::new(env!("CARGO_BIN_EXE_kps-kernel-node")));
+    if let Err(why) = kernel.observe(&trivial(mode), &[]) {
         assert!(env::var_os("CI").is_none(), "the kernel cannot be asked: {why}");
         println!("skipped: {why}");
         return;
@@ -57,7 +63,7 @@ fn conforms(mode: Mode) {
     let worlds = (arbitrary::cluster(), arbitrary::config(mode), arbitrary::version());
     let result =
         TestRunner::new_with_rng(settings, random).run(&worlds, |(cluster, config, version)| {
-            let counts = differences(&cluster, &config, version)?;
+            let counts = differences(&kernel, &cluster, &config, version)?;
             asked.set(asked.get() + counts.0);
             coincidences.set(coincidences.get() + counts.1);
             Ok(())
@@ -75,8 +81,18 @@ fn conforms(mode: Mode) {
     assert!(coincidences.get() <= 1 + asked.get() / 10_000, "sources are not rewritten");
 }
 
+/// Returns the least state that takes what the states of a mode take.
+fn trivial(mode: Mode) -> NodeState {
+    let mut state = NodeState::default();
+    if mode == Mode::Ipvs {
+        state.host.sysctls.insert("net.ipv4.vs.conntrack".into(), "1".into());
+    }
+    state
+}
+
 /// Asks both about every flow, and returns how many were sent, and how many differ by chance.
 fn differences(
+    kernel: &Kernel,
     cluster: &Cluster,
     config: &Config,
     version: KubeVersion,
@@ -87,7 +103,7 @@ fn differences(
     prop_assert!(errors.is_empty(), "{errors:?}");
     let walker = Walker::new(&state);
     let flows = aim::flows(cluster, &views, &walker);
-    let observed = match observe(&state, &flows) {
+    let observed = match kernel.observe(&state, &flows) {
         Ok(observed) => observed,
         Err(KernelError::Refused { tool, message }) => {
             return Err(TestCaseError::fail(format!("{tool}: {message}")));

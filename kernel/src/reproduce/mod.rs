@@ -4,18 +4,14 @@
 //! The node is a namespace; a second one has the far ends of all its links. What is sent and watched
 //! with takes Python, and nothing that is not in its standard library.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use kps_flow::{Family, Flow, Protocol};
-use kps_ruleset::iptables::{self, Ruleset};
-use kps_ruleset::nftables::print_ruleset;
-use kps_ruleset::{NodeState, ipset, ipvs};
+use kps_ruleset::NodeState;
 
-use crate::load::uncounted;
-use crate::namespace::{commands, links};
-use crate::packet::Probe;
+use crate::packet::{Ends, Probe};
+use crate::setup::{Input, Setup, Variant};
 
 const WATCH: &str = include_str!("watch.py");
 const SEND: &str = include_str!("send.py");
@@ -24,7 +20,7 @@ const SEND: &str = include_str!("send.py");
 /// the flow, and shows where it comes out. `remarks` go to its head.
 #[must_use]
 pub fn reproduce(state: &NodeState, flow: &Flow, remarks: &[String]) -> String {
-    let script = Script { state, flow, remarks, links: links(&state.host) };
+    let script = Script { setup: Setup::new(state, Variant::Chosen), flow, remarks };
     let mut text = String::new();
     // INVARIANT: writing to a String cannot fail.
     let _ = script.write(&mut text);
@@ -33,10 +29,9 @@ pub fn reproduce(state: &NodeState, flow: &Flow, remarks: &[String]) -> String {
 
 /// What a script is about.
 struct Script<'a> {
-    state: &'a NodeState,
+    setup: Setup,
     flow: &'a Flow,
     remarks: &'a [String],
-    links: BTreeSet<String>,
 }
 
 impl Script<'_> {
@@ -58,44 +53,32 @@ impl Script<'_> {
     }
 
     fn links(&self, out: &mut String) -> fmt::Result {
-        let names: Vec<&str> = self.links.iter().map(String::as_str).collect();
+        let names: Vec<&str> = self.setup.links.iter().map(|link| link.name.as_str()).collect();
         writeln!(out, "for link in {}; do{LINK}", names.join(" "))
     }
 
     fn host(&self, out: &mut String) -> fmt::Result {
         out.write_str("\n# Its sysctls, addresses and routes.\n")?;
-        let sysctls: Vec<String> = self.state.host.sysctls.iter().map(sysctl).collect();
+        let sysctls: Vec<String> = self.setup.sysctls.iter().map(sysctl).collect();
         here(out, "on_node sh -e", &sysctls.concat())?;
-        for (option, v6) in [("-4", false), ("-6", true)] {
-            let batch = commands(&self.state.host, &self.links, v6);
-            here(out, &format!("ip -n $node {option} -batch -"), &batch)?;
+        for Input { tool, arguments, text } in &self.setup.network {
+            here(out, &format!("{tool} -n $node {}", arguments.join(" ")), text)?;
         }
-        for address in self.state.host.addresses.iter().map(|address| address.network.addr()) {
-            if address.is_ipv6() && !address.is_loopback() {
-                writeln!(
-                    out,
-                    "until ip -n $node -6 route show table local | grep -q 'local {address} '; do sleep 0.1; done"
-                )?;
-            }
+        for address in &self.setup.awaited {
+            writeln!(
+                out,
+                "until ip -n $node -6 route show table local | grep -q 'local {address} '; do sleep 0.1; done"
+            )?;
         }
         Ok(())
     }
 
     fn rules(&self, out: &mut String) -> fmt::Result {
         out.write_str("\n# Its rules.\n")?;
-        let NodeState { nftables, iptables, ipset, ipvs, .. } = self.state;
-        if !ipset.sets.is_empty() {
-            here(out, "on_node ipset restore", &ipset::print_save(ipset))?;
-        }
-        if !nftables.tables.is_empty() {
-            here(out, "on_node nft -f -", &print_ruleset(nftables))?;
-        }
-        restore(out, "on_node iptables-restore", &iptables.v4)?;
-        restore(out, "on_node ip6tables-restore", &iptables.v6)?;
-        if !ipvs.services.is_empty() {
-            here(out, "on_node ipvsadm -R", &ipvs::print_save(ipvs))?;
-        }
-        Ok(())
+        self.setup.rules.iter().try_for_each(|Input { tool, arguments, text }| {
+            let words = [tool].into_iter().chain(arguments).map(String::as_str);
+            here(out, &format!("on_node {}", words.collect::<Vec<_>>().join(" ")), text)
+        })
     }
 
     fn client(&self, out: &mut String) -> fmt::Result {
@@ -135,23 +118,18 @@ impl Script<'_> {
         let probe = Probe {
             number: 1,
             protocol: self.flow.protocol,
-            source: SocketAddr::new(loopback, self.flow.source_port),
-            destination: SocketAddr::new(loopback, self.flow.port),
+            ends: Ends {
+                source: SocketAddr::new(loopback, self.flow.source_port),
+                destination: SocketAddr::new(loopback, self.flow.port),
+            },
         };
         let skipped = header + if self.flow.protocol == Protocol::Udp { 8 } else { 0 };
         probe.packet().and_then(|packet| Some(packet.get(skipped..)?.to_vec())).unwrap_or_default()
     }
 }
 
-fn sysctl((name, value): (&String, &String)) -> String {
+fn sysctl((name, value): &(String, String)) -> String {
     format!("echo {value} > /proc/sys/{}\n", name.replace('.', "/"))
-}
-
-fn restore(out: &mut String, command: &str, rules: &Ruleset) -> fmt::Result {
-    if rules.tables.is_empty() {
-        return Ok(());
-    }
-    here(out, command, &iptables::print_ruleset(&uncounted(rules), false))
 }
 
 /// Gives a text to a command as its standard input.

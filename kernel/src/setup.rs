@@ -1,0 +1,178 @@
+//! What makes a fresh namespace look like a node: a [`Setup`], which is text for the tools that load
+//! it. It can be sent to another kernel, or be read.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv6Addr};
+
+use kps_ruleset::NodeState;
+use kps_ruleset::host::{Address, Host};
+use kps_ruleset::iptables::{self, Match, Ruleset};
+use kps_ruleset::ipvs::{self, Command, Table, VirtualServer};
+use kps_ruleset::{ipset, nftables};
+use serde::{Deserialize, Serialize};
+
+use crate::address;
+
+/// How a node is made, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The links, but for loopback.
+    pub links: Vec<Link>,
+    /// The sysctls that are set, by their dotted names.
+    pub sysctls: Vec<(String, String)>,
+    /// Addresses and routes.
+    pub network: Vec<Input>,
+    /// The addresses that the node must have before it gets rules: the kernel adds those of IPv6
+    /// late.
+    pub awaited: Vec<Ipv6Addr>,
+    /// Rules, sets and virtual servers.
+    pub rules: Vec<Input>,
+}
+
+/// A link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Whether it is set up.
+    pub up: bool,
+}
+
+/// What a tool is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its standard input.
+    pub text: String,
+}
+
+/// Which of the iptables tools load rules: the two variants share a language, not their code in the
+/// kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Variant {
+    /// `iptables-restore`: the variant that the machine has chosen.
+    #[default]
+    Chosen,
+    /// `iptables-nft-restore`: rules of nftables, with matches of xtables where it has none.
+    Nft,
+    /// `iptables-legacy-restore`: rules of xtables.
+    Legacy,
+}
+
+impl Setup {
+    /// Returns how a node with this state is made.
+    #[must_use]
+    pub fn new(state: &NodeState, variant: Variant) -> Setup {
+        let host = &state.host;
+        let links = links(host);
+        Setup {
+            sysctls: host.sysctls.clone().into_iter().collect(),
+            network: [false, true].map(|v6| address::input(host, &links, v6)).into(),
+            awaited: host.addresses.iter().filter_map(ipv6).collect(),
+            rules: rules(state, variant),
+            links,
+        }
+    }
+
+    /// Tells whether it takes a kernel with IPVS.
+    #[must_use]
+    pub fn needs_ipvs(&self) -> bool {
+        self.rules.iter().any(|input| input.tool == IPVSADM)
+            || self.sysctls.iter().any(|(name, _)| name.starts_with("net.ipv4.vs."))
+    }
+}
+
+impl Variant {
+    fn tool(self, v6: bool) -> &'static str {
+        match (self, v6) {
+            (Variant::Chosen, false) => "iptables-restore",
+            (Variant::Chosen, true) => "ip6tables-restore",
+            (Variant::Nft, false) => "iptables-nft-restore",
+            (Variant::Nft, true) => "ip6tables-nft-restore",
+            (Variant::Legacy, false) => "iptables-legacy-restore",
+            (Variant::Legacy, true) => "ip6tables-legacy-restore",
+        }
+    }
+}
+
+const IPVSADM: &str = "ipvsadm";
+
+/// Returns the links that anything of the host names, but for loopback. Those that are not listed
+/// are up.
+fn links(host: &Host) -> Vec<Link> {
+    let named = host.links.iter().map(|link| link.name);
+    let addressed = host.addresses.iter().map(|address| address.link);
+    let routed = host.routes.iter().filter_map(|route| route.link);
+    let all: BTreeSet<String> =
+        named.chain(addressed).chain(routed).map(|name| name.to_string()).collect();
+    let is_up = |name: &str| host.links.iter().all(|link| link.up || *link.name != *name);
+    let others = all.into_iter().filter(|name| name != "lo");
+    others.map(|name| Link { up: is_up(&name), name }).collect()
+}
+
+fn ipv6(address: &Address) -> Option<Ipv6Addr> {
+    match address.network.addr() {
+        IpAddr::V6(it) if !it.is_loopback() => Some(it),
+        _ => None,
+    }
+}
+
+/// Returns what the tools that kube-proxy uses are given. Sets come before the rules that name them.
+fn rules(state: &NodeState, variant: Variant) -> Vec<Input> {
+    let NodeState { nftables, iptables, ipset, ipvs, .. } = state;
+    let inputs = [
+        ("nft", &["-f", "-"][..], nftables::print::print_ruleset(nftables)),
+        ("ipset", &["restore"], ipset::print_save(ipset)),
+        (variant.tool(false), &[], restorable(&iptables.v4)),
+        (variant.tool(true), &[], restorable(&iptables.v6)),
+        (IPVSADM, &["--restore"], ipvs::print_commands(&commands(ipvs))),
+    ];
+    let given = inputs.into_iter().filter(|(.., text)| !text.is_empty());
+    given.map(|(tool, arguments, text)| Input::new(tool, arguments, text)).collect()
+}
+
+impl Input {
+    /// Returns what a tool is given.
+    #[must_use]
+    pub fn new(tool: &str, arguments: &[&str], text: String) -> Input {
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        Input { tool: tool.to_owned(), arguments, text }
+    }
+}
+
+fn restorable(rules: &Ruleset) -> String {
+    if rules.tables.is_empty() {
+        return String::new();
+    }
+    iptables::print_ruleset(&uncounted(rules), false)
+}
+
+/// Returns the rules without matches on nfacct objects: these hold for every packet, and the objects
+/// must be there before, which takes a kernel module and a tool that few machines have.
+fn uncounted(rules: &Ruleset) -> Ruleset {
+    let mut rules = rules.clone();
+    let chains = rules.tables.values_mut().flat_map(|table| table.chains.values_mut());
+    for rule in chains.flat_map(|chain| &mut chain.rules) {
+        let matches = rule.matches.iter().filter(|m| !matches!(m, Match::Nfacct(_)));
+        rule.matches = matches.cloned().collect();
+    }
+    rules
+}
+
+/// Returns the commands that make the virtual servers.
+fn commands(table: &Table) -> Vec<Command> {
+    let timeouts = table.timeouts.map(Command::SetTimeouts);
+    timeouts.into_iter().chain(table.services.iter().flat_map(server_commands)).collect()
+}
+
+fn server_commands((id, server): (&ipvs::ServiceId, &VirtualServer)) -> Vec<Command> {
+    let service = *id;
+    let empty = VirtualServer { real_servers: Vec::new(), ..server.clone() };
+    let mut all = vec![Command::AddService { service, server: empty }];
+    let real = server.real_servers.iter().cloned();
+    all.extend(real.map(|server| Command::AddServer { service, server }));
+    all
+}
