@@ -48,6 +48,13 @@ pub enum Command {
     /// Send the same packets through the walker and through the kernel of this machine.
     #[cfg(target_os = "linux")]
     Kernel(Kernel),
+    /// Answer what `sim kernel` asks of a kernel in user mode, as the init of that.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    KernelNode {
+        /// Where requests are.
+        folder: PathBuf,
+    },
     /// Write completions for a shell.
     Completions {
         /// The shell.

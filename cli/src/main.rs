@@ -69,6 +69,8 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Test(command) => commands::test::run(command),
         #[cfg(target_os = "linux")]
         Command::Kernel(command) => commands::kernel::run(command),
+        #[cfg(target_os = "linux")]
+        Command::KernelNode { folder } => commands::kernel::serve(folder),
         Command::Completions { shell } => commands::completions::run(*shell),
     }
 }

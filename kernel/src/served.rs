@@ -84,7 +84,9 @@ impl Served {
     fn last_words(&self) -> KernelError {
         let text = fs::read(self.folder.path().join("console")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().rev().take(5).collect();
+        // What a kernel says of itself when its init is gone helps nobody.
+        let said = text.lines().take_while(|line| !line.starts_with("Kernel panic"));
+        let lines: Vec<&str> = said.collect::<Vec<_>>().into_iter().rev().take(5).collect();
         KernelError::Node(lines.into_iter().rev().collect::<Vec<_>>().join("; "))
     }
 }

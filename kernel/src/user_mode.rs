@@ -22,6 +22,8 @@ use crate::program::Program;
 use crate::served::{Served, serve};
 
 const KERNEL: &str = "linux.uml";
+/// What the kernel would else add after the arguments of its init.
+const DEFAULTS: [&str; 2] = ["root=98:0", "console=tty0"];
 /// Where the tools are that load rules.
 const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The serial line to the outside.
@@ -43,6 +45,7 @@ pub fn boot(program: &Program) -> Result<Served, KernelError> {
         word
     };
     command
+        .args(DEFAULTS)
         .args(["mem=512M", "rootfstype=hostfs", "ro", "quiet", PATH])
         .args(["con=null", "con0=null,fd:2", "ssl0=fd:0,fd:1"])
         .arg(path("uml_dir=", folder.path()))

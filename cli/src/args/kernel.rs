@@ -10,7 +10,9 @@ use super::{NodeArgs, Output};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It makes network namespaces, and so takes root or `unshare -Urn`, and nft, iptables-restore and ip.
-Nothing outside of these namespaces is touched, and nothing is left of them.
+Nothing outside of these namespaces is touched, and nothing is left of them. Virtual servers take
+ipset, ipvsadm and a kernel with IPVS, too; if that of this machine has none, one is booted in user
+mode (linux.uml and modprobe; Debian packages user-mode-linux and kmod).
 
 Without --flows, every address and port of every Service is dialled by every kind of client, and
 addresses and ports beside them. A flow is a line as `sim walk` reads it.

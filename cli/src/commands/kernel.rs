@@ -1,15 +1,16 @@
 //! `sim kernel`: the same packets in a real kernel and in the walker.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 
 use kps_compare::conform::{Conformity, aim, hold, possible};
 use kps_flow::Flow;
-use kps_kernel::{observe, reproduce};
+use kps_kernel::{Kernel, Program, reproduce};
 use kps_sim::Walker;
 
 use crate::Verdict;
-use crate::args::{Kernel, Output};
+use crate::args::{self, Output};
 use crate::error::Failure;
 use crate::flows;
 use crate::node::{Given, Node};
@@ -21,14 +22,15 @@ use crate::report::{Report, Reports};
 const BATCH: usize = 10_000;
 
 /// Sends flows through the kernel, and tells where the walker says something else.
-pub fn run(arguments: &Kernel) -> Result<Verdict, Failure> {
+pub fn run(arguments: &args::Kernel) -> Result<Verdict, Failure> {
     let given = Given::load(&arguments.node)?;
     let chosen = arguments.flows.as_deref().map(flows::read).transpose()?;
+    let kernel = kernel()?;
     let mut reports = Reports::new(arguments.node.cluster.all_nodes);
     let mut verdict = given.verdict();
     for node in given.nodes() {
         let node = node?;
-        let trial = Trial { node: &node, walker: node.walker() };
+        let trial = Trial { node: &node, walker: node.walker(), kernel: &kernel };
         let asked = trial.ask(chosen.clone())?;
         if let Some(dir) = &arguments.reproduce {
             trial.write_scripts(dir, &asked, chosen.is_some())?;
@@ -45,10 +47,24 @@ pub fn run(arguments: &Kernel) -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
+/// Returns the kernel to ask; one in user mode has this program as its init.
+fn kernel() -> Result<Kernel, Failure> {
+    let path = env::current_exe().map_err(Failure::file(Path::new("sim")))?;
+    let program = Program { path, arguments: vec!["kernel-node".to_owned()] };
+    Ok(Kernel::new().with_program(program))
+}
+
+/// Answers what is asked of the kernel that this runs in.
+pub fn serve(folder: &Path) -> Result<Verdict, Failure> {
+    kps_kernel::run(folder).map_err(Failure::file(folder))?;
+    Ok(Verdict::Fine)
+}
+
 /// A node's rules, in the walker and in the kernel.
 struct Trial<'n> {
     node: &'n Node<'n>,
     walker: Walker<'n>,
+    kernel: &'n Kernel,
 }
 
 impl Trial<'_> {
@@ -57,7 +73,7 @@ impl Trial<'_> {
         let flows = chosen.map_or_else(|| self.aimed(), Ok)?;
         let mut all = Vec::with_capacity(flows.len());
         for batch in flows.chunks(BATCH) {
-            for (flow, seen) in batch.iter().zip(observe(&self.node.state, batch)?) {
+            for (flow, seen) in batch.iter().zip(self.kernel.observe(&self.node.state, batch)?) {
                 let conformity = hold(&self.walker, flow, &seen);
                 all.push(Asked { flow: flow.clone(), seen, conformity });
             }
