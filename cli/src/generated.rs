@@ -56,7 +56,7 @@ fn node_object(&(name, address): &(&str, &str)) -> Node {
     Node {
         metadata: Metadata { name: name.to_owned(), ..Metadata::default() },
         spec: NodeSpec::default(),
-        status: NodeStatus { addresses: vec![address] },
+        status: NodeStatus { addresses: vec![address], ..NodeStatus::default() },
     }
 }
 

@@ -288,6 +288,18 @@ pub struct NodeStatus {
     /// Its addresses.
     #[serde(deserialize_with = "or_default")]
     pub addresses: Vec<NodeAddress>,
+    /// What kubelet tells of the machine.
+    #[serde(rename = "nodeInfo", deserialize_with = "or_default")]
+    pub info: NodeInfo,
+}
+
+/// `status.nodeInfo` of a Node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "a mapping")]
+pub struct NodeInfo {
+    /// The release of the kernel, as `uname -r` prints it; empty if it is not known.
+    #[serde(rename = "kernelVersion", deserialize_with = "text")]
+    pub kernel_version: String,
 }
 
 /// An address of a Node.

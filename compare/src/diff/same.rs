@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kps_flow::{Delivery, Distribution, Outcome, SourceNat, Strictness};
-use num_rational::BigRational;
-use num_traits::Zero;
+use kps_flow::{Delivery, Distribution, Outcome, SourceNat};
+
+/// Shares are the same if they differ by less than this, in units of 2^-64: 2^-20, far more than
+/// what the kernel's rounding adds up to and far less than any wrong weight.
+const TOLERANCE: u128 = 1 << 44;
 
 /// Tells whether two sides do the same with a packet: the same outcomes, with shares that are equal
 /// but for the kernel's rounding. An address of masquerading that one side is not sure of counts
@@ -29,15 +31,16 @@ fn alike(
     source: impl Fn(SourceNat) -> SourceNat + Copy,
 ) -> bool {
     let (left, right) = (shares(left, source), shares(right, source));
-    let alike = |share: &BigRational, other: &BigRational| Strictness::Shares.accepts(share, other);
-    left.len() == right.len()
-        && left.iter().all(|(outcome, share)| right.get(outcome).is_some_and(|r| alike(share, r)))
+    let alike = |outcome: &Outcome, share: &u128| {
+        right.get(outcome).is_some_and(|other| share.abs_diff(*other) < TOLERANCE)
+    };
+    left.len() == right.len() && left.iter().all(|(outcome, share)| alike(outcome, share))
 }
 
 fn shares(
     distribution: &Distribution<Outcome>,
     source: impl Fn(SourceNat) -> SourceNat,
-) -> BTreeMap<Outcome, BigRational> {
+) -> BTreeMap<Outcome, u128> {
     let mut shares = BTreeMap::new();
     for (weight, outcome) in distribution.branches() {
         let outcome = match outcome {
@@ -45,7 +48,7 @@ fn shares(
             Outcome::Pass(way) => Outcome::Pass(source(*way)),
             other => other.clone(),
         };
-        *shares.entry(outcome).or_insert_with(BigRational::zero) += weight.to_ratio();
+        *shares.entry(outcome).or_insert(0) += weight.to_fixed();
     }
     shares
 }

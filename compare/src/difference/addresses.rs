@@ -20,7 +20,7 @@ pub const D08: About = About {
     meaning: "nftables drops packets to unassigned addresses of a ServiceCIDR that it knows; iptables \
         and ipvs route them on.",
     source: "KEP-3866; pkg/proxy/nftables/README.md",
-    risk: Risk::Breaks,
+    risk: Risk::Harmless,
     before: "Make sure that nothing but Services has addresses in the ServiceCIDRs.",
     after: "Look for hosts or routers in these ranges that are out of reach.",
     setting: None,

@@ -43,8 +43,9 @@ pub const D03: About = About {
 /// Node port on `::1`.
 pub const D04: About = About {
     title: "node port on ::1",
-    meaning: "No mode serves it by rules; nftables may by a proxy in user space \
-        (gate KubeProxyNFTablesLocalhostNodePorts, alpha in 1.37).",
+    meaning: "No mode serves it by rules, but iptables drops or refuses there what it would on other \
+        addresses for lack of endpoints; nftables may serve it by a proxy in user space (gate \
+        KubeProxyNFTablesLocalhostNodePorts, alpha in 1.37).",
     source: "KEP-6032",
     risk: Risk::Opens,
     before: "Nothing, unless the gate is to be switched on.",

@@ -69,7 +69,10 @@ fn node(name: &str, number: u8) -> Node {
     Node {
         metadata: Metadata { name: name.into(), labels: [zone].into(), ..Metadata::default() },
         spec: NodeSpec { pod_cidr: None, pod_cidrs: vec![format!("10.244.{number}.0/24")] },
-        status: NodeStatus { addresses: vec![NodeAddress { kind: "InternalIP".into(), address }] },
+        status: NodeStatus {
+            addresses: vec![NodeAddress { kind: "InternalIP".into(), address }],
+            ..NodeStatus::default()
+        },
     }
 }
 

@@ -28,6 +28,9 @@ fn node(number: usize, zone: Option<&str>, addresses: &[&str]) -> Node {
             ..Metadata::default()
         },
         spec: NodeSpec { pod_cidr: None, pod_cidrs },
-        status: NodeStatus { addresses: addresses.iter().map(address).collect() },
+        status: NodeStatus {
+            addresses: addresses.iter().map(address).collect(),
+            ..NodeStatus::default()
+        },
     }
 }
