@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+mod diff;
 mod drift;
 mod kernel;
 mod test;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kps_model::{KubeVersion, Mode};
 
+pub use diff::{Diff, DiffOutput};
 pub use drift::{Drift, Guess};
 pub use kernel::Kernel;
 pub use test::Test;
@@ -43,6 +45,8 @@ pub enum Command {
     Drift(Drift),
     /// Tell how large a node's rules would get, in each mode.
     Whatif(Whatif),
+    /// Compare two modes, releases or configurations: what a move changes for packets, and why.
+    Diff(Diff),
     /// Hold what was written down about packets against the rules: reachability as code.
     Test(Test),
     /// Send the same packets through the walker and through the kernel of this machine.

@@ -144,6 +144,16 @@ fn source(path: &Path) -> Source {
     if path == Path::new("-") { Source::Stdin } else { Source::Path(path.to_owned()) }
 }
 
+/// Reads the configuration that arguments name.
+///
+/// # Errors
+/// If it cannot be read or is refused.
+pub fn read_config(arguments: &ClusterArgs) -> Result<(Config, Vec<Diagnostic>), Failure> {
+    let (configs, findings) = read_configs(arguments, &[arguments.mode])?;
+    let config = configs.into_iter().next().ok_or(Failure::NothingRead)?;
+    Ok((config, findings))
+}
+
 fn read_configs(
     arguments: &ClusterArgs,
     modes: &[Option<Mode>],

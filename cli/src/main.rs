@@ -66,6 +66,7 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
         Command::Check(command) => commands::check::run(command),
         Command::Drift(command) => commands::drift::run(command),
         Command::Whatif(command) => commands::whatif::run(command),
+        Command::Diff(command) => commands::diff::run(command),
         Command::Test(command) => commands::test::run(command),
         #[cfg(target_os = "linux")]
         Command::Kernel(command) => commands::kernel::run(command),

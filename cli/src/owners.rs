@@ -31,12 +31,18 @@ impl Owners {
 
     /// Works out the owners of rules: from the objects, and from what rules say.
     pub fn of_state(proxied: Option<&Proxied<'_>>, state: &NodeState) -> Owners {
+        match proxied {
+            Some(proxied) => Owners::new(proxied.mode, &proxied.views, state),
+            None => Owners::new(Mode::Iptables, &[], state),
+        }
+    }
+
+    /// Works out the owners of rules from what the proxiers of a mode see, and from what rules say.
+    pub fn new(mode: Mode, views: &[NodeView], state: &NodeState) -> Owners {
         let mut owners = Owners::default();
-        if let Some(proxied) = proxied {
-            for view in &proxied.views {
-                view.ports.iter().for_each(|port| owners.add_destinations(&port.port));
-                owners.chains.extend(rendered(proxied.mode, view));
-            }
+        for view in views {
+            view.ports.iter().for_each(|port| owners.add_destinations(&port.port));
+            owners.chains.extend(rendered(mode, view));
         }
         owners.add_commented(state);
         owners

@@ -3,6 +3,7 @@
 pub mod balance;
 pub mod check;
 pub mod completions;
+pub mod diff;
 pub mod drift;
 #[cfg(target_os = "linux")]
 pub mod kernel;

@@ -11,6 +11,7 @@ pub mod expectations;
 pub mod findings;
 pub mod growth;
 pub mod junit;
+pub mod migration;
 pub mod sides;
 pub mod spread;
 pub mod story;

@@ -53,6 +53,30 @@ impl Story<'_> {
         out
     }
 
+    /// Tells the rules that decide over one way, a line each.
+    pub fn deciding(&self, path: &Path) -> Vec<String> {
+        let decides = |step: &&Step| {
+            matches!(
+                step.deed,
+                Deed::Drops
+                    | Deed::Rejects(_)
+                    | Deed::Refuses(_)
+                    | Deed::TranslatesDestination(_)
+                    | Deed::TranslatesSource { .. }
+                    | Deed::Schedules { .. }
+                    | Deed::Assumes { .. }
+            )
+        };
+        path.steps.iter().filter(decides).map(|step| self.step_line(step)).collect()
+    }
+
+    fn step_line(&self, step: &Step) -> String {
+        match step.place {
+            Place::Rule(place) => format!("{} - {}", self.rule_line(&place), self.deed_line(step)),
+            Place::Kernel => format!("the kernel {}", self.deed_line(step)),
+        }
+    }
+
     /// Tells of one way, for programs.
     pub fn json(&self, path: &Path) -> Value {
         let steps: Vec<Value> = path.steps.iter().map(|step| self.step_json(step)).collect();
