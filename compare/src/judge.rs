@@ -3,7 +3,7 @@
 use std::fmt;
 
 use kps_flow::{Answer, Disagreement, Distribution, Flow, Outcome, Promise, Strictness, agree};
-use kps_model::intent::Owner;
+use kps_model::intent::{Claims, Owner};
 use kps_model::{Intent, Mode, NodeView};
 use kps_sim::{Options, Walker};
 
@@ -35,14 +35,53 @@ pub struct Finding {
     pub disagreement: Disagreement,
 }
 
-/// Holds what rules do with the first packet of a flow against what is promised for it.
-#[must_use]
-pub fn judge(walker: &Walker<'_>, view: &NodeView, mode: Mode, flow: &Flow) -> Judgement {
-    let options = Options { fresh: true, ..Options::default() };
-    judge_outcomes(&walker.walk(flow, &options).distribution(), view, mode, flow)
+/// Judges flows of one view, as many as are asked about.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    view: &'a NodeView,
+    mode: Mode,
+    claims: Claims<'a>,
 }
 
-/// Holds what became of the first packet of a flow against what is promised for it.
+impl<'a> Judge<'a> {
+    /// A judge of a view's promises and of the exceptions of a mode.
+    #[must_use]
+    pub fn new(view: &'a NodeView, mode: Mode) -> Judge<'a> {
+        Judge { view, mode, claims: Claims::of(view) }
+    }
+
+    /// Holds what rules do with the first packet of a flow against what is promised for it.
+    #[must_use]
+    pub fn judge(&self, walker: &Walker<'_>, flow: &Flow) -> Judgement {
+        let options = Options { fresh: true, ..Options::default() };
+        self.judge_outcomes(&walker.walk(flow, &options).distribution(), flow)
+    }
+
+    /// Holds what became of the first packet of a flow against what is promised for it.
+    #[must_use]
+    pub fn judge_outcomes(&self, distribution: &Distribution<Outcome>, flow: &Flow) -> Judgement {
+        let intent = Intent::indexed(self.view, &self.claims);
+        let owner = intent.owner(flow);
+        if matches!(owner, Owner::Contested) {
+            return Judgement::Contested;
+        }
+        let promise = intent.promise_of(owner, flow);
+        let Err(disagreement) = hold(distribution, &promise) else { return Judgement::Kept };
+        let case = Case { mode: self.mode, view: self.view, flow, owner, promise: &promise };
+        if let Some(exception) = excuse(distribution, &case) {
+            return Judgement::Excused(exception);
+        }
+        Judgement::Broken(Box::new(finding(flow, &promise, distribution, disagreement)))
+    }
+}
+
+/// Holds what rules do with the first packet of one flow against what is promised for it.
+#[must_use]
+pub fn judge(walker: &Walker<'_>, view: &NodeView, mode: Mode, flow: &Flow) -> Judgement {
+    Judge::new(view, mode).judge(walker, flow)
+}
+
+/// Holds what became of the first packet of one flow against what is promised for it.
 #[must_use]
 pub fn judge_outcomes(
     distribution: &Distribution<Outcome>,
@@ -50,18 +89,7 @@ pub fn judge_outcomes(
     mode: Mode,
     flow: &Flow,
 ) -> Judgement {
-    let intent = Intent::new(view);
-    let owner = intent.owner(flow);
-    if matches!(owner, Owner::Contested) {
-        return Judgement::Contested;
-    }
-    let promise = intent.promise(flow);
-    let Err(disagreement) = hold(distribution, &promise) else { return Judgement::Kept };
-    let case = Case { mode, view, flow, owner, promise: &promise };
-    match excuse(distribution, &case) {
-        Some(exception) => Judgement::Excused(exception),
-        None => Judgement::Broken(Box::new(finding(flow, &promise, distribution, disagreement))),
-    }
+    Judge::new(view, mode).judge_outcomes(distribution, flow)
 }
 
 fn hold(distribution: &Distribution<Outcome>, promise: &Promise) -> Result<(), Disagreement> {

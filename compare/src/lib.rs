@@ -18,4 +18,4 @@ pub mod judge;
 pub mod lint;
 
 pub use exception::Exception;
-pub use judge::{Finding, Judgement, judge, judge_outcomes};
+pub use judge::{Finding, Judge, Judgement, judge, judge_outcomes};

@@ -6,9 +6,9 @@ mod world;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use kps_compare::{Exception, Judgement, judge};
+use kps_compare::{Exception, Judge, Judgement};
 use kps_flow::{Family, Flow, Outcome, Promise};
-use kps_model::intent::Owner;
+use kps_model::intent::{Claims, Owner};
 use kps_model::{Cluster, Config, Intent, KubeVersion, Mode, NodeView, PortView, view};
 use kps_render::node_state;
 use kps_sim::{Options, Walker};
@@ -103,9 +103,13 @@ fn keeps_promises(
     let (state, errors) = node_state(std::slice::from_ref(view), mode);
     prop_assert!(errors.is_empty(), "{errors:?}");
     let walker = Walker::new(&state);
+    let (judge, claims) = (Judge::new(view, mode), Claims::of(view));
     for flow in flows {
-        let word = match judge(&walker, view, mode, flow) {
-            Judgement::Kept => promise_word(&Intent::new(view).promise(flow)),
+        let promise = Intent::new(view).promise(flow);
+        let found = Intent::indexed(view, &claims).promise(flow);
+        prop_assert_eq!(&found, &promise, "an index changes the promise for {}", flow);
+        let word = match judge.judge(&walker, flow) {
+            Judgement::Kept => promise_word(&promise),
             Judgement::Contested => "contested".to_owned(),
             Judgement::Excused(exception) => exception.to_string(),
             Judgement::Broken(finding) => {

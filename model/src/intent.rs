@@ -8,10 +8,10 @@
 //! `loadBalancerSourceRanges`), KEP-1669 (endpoints that terminate), KEP-2086 (internal policy),
 //! KEP-2433 and KEP-3015 (topology), KEP-1860 (ipMode).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-use kps_flow::{Answer, ClientClass, Dataplane, Flow, Promise, SourcePromise};
+use kps_flow::{Answer, ClientClass, Dataplane, Flow, Promise, Protocol, SourcePromise};
 
 use crate::{Detector, Endpoint, NodeView, PortView, ServicePort};
 
@@ -19,6 +19,14 @@ use crate::{Detector, Endpoint, NodeView, PortView, ServicePort};
 #[derive(Debug, Clone)]
 pub struct Intent<'a> {
     view: &'a NodeView,
+    claims: Option<&'a Claims<'a>>,
+}
+
+/// The ServicePorts of a view by what they answer to, for whoever asks about many flows.
+#[derive(Debug, Default)]
+pub struct Claims<'a> {
+    by_address: HashMap<(IpAddr, u16, Protocol), Vec<&'a PortView>>,
+    by_node_port: HashMap<(u16, Protocol), Vec<&'a PortView>>,
 }
 
 /// By what a client reaches a ServicePort.
@@ -55,14 +63,26 @@ impl<'a> Intent<'a> {
     /// Returns the promises for the node and family of a view.
     #[must_use]
     pub fn new(view: &'a NodeView) -> Intent<'a> {
-        Intent { view }
+        Intent { view, claims: None }
+    }
+
+    /// Returns the same promises, found by an index of the view's ServicePorts.
+    #[must_use]
+    pub fn indexed(view: &'a NodeView, claims: &'a Claims<'a>) -> Intent<'a> {
+        Intent { view, claims: Some(claims) }
     }
 
     /// Returns what is promised for the first packet of a flow. A contested destination is treated
     /// as nobody's; ask [`Intent::owner`] first.
     #[must_use]
     pub fn promise(&self, flow: &Flow) -> Promise {
-        match self.owner(flow) {
+        self.promise_of(self.owner(flow), flow)
+    }
+
+    /// Returns what is promised for the first packet of a flow whose owner is known.
+    #[must_use]
+    pub fn promise_of(&self, owner: Owner<'a>, flow: &Flow) -> Promise {
+        match owner {
             Owner::Port(port, frontend) => self.served(flow, port, frontend),
             Owner::Nobody | Owner::Contested => self.unserved(flow),
         }
@@ -72,9 +92,9 @@ impl<'a> Intent<'a> {
     /// ports.
     #[must_use]
     pub fn owner(&self, flow: &Flow) -> Owner<'a> {
-        let by_address = self.claims(|port| Self::by_address(flow, port));
+        let by_address = self.meant(flow, |port| Self::by_address(flow, port), Claims::by_address);
         let claims = if by_address.is_empty() {
-            self.claims(|port| self.by_node_port(flow, port))
+            self.meant(flow, |port| self.by_node_port(flow, port), Claims::by_node_port)
         } else {
             by_address
         };
@@ -85,11 +105,18 @@ impl<'a> Intent<'a> {
         }
     }
 
-    fn claims(
+    /// Returns the ServicePorts that a flow may mean, out of all or of those that an index has.
+    fn meant(
         &self,
+        flow: &Flow,
         by: impl Fn(&ServicePort) -> Option<Frontend>,
+        of: fn(&Claims<'a>, &Flow) -> Vec<&'a PortView>,
     ) -> Vec<(&'a PortView, Frontend)> {
-        self.view.ports.iter().filter_map(|port| Some((port, by(&port.port)?))).collect()
+        let claim = |port: &'a PortView| Some((port, by(&port.port)?));
+        match self.claims {
+            Some(claims) => of(claims, flow).into_iter().filter_map(claim).collect(),
+            None => self.view.ports.iter().filter_map(claim).collect(),
+        }
     }
 
     fn by_address(flow: &Flow, port: &ServicePort) -> Option<Frontend> {
@@ -234,6 +261,41 @@ impl<'a> Intent<'a> {
             _ => !port.external_local,
         };
         if rewritten { SourcePromise::Rewritten } else { SourcePromise::Kept }
+    }
+}
+
+impl<'a> Claims<'a> {
+    /// Indexes the ServicePorts of a view.
+    #[must_use]
+    pub fn of(view: &'a NodeView) -> Claims<'a> {
+        let mut claims = Claims::default();
+        for port in &view.ports {
+            let own = &port.port;
+            let protocol = own.key.protocol;
+            let addresses = std::iter::once(&own.cluster_ip)
+                .chain(&own.load_balancer_vips)
+                .chain(&own.external_ips);
+            for address in addresses {
+                let claimed = claims.by_address.entry((*address, own.port, protocol)).or_default();
+                // An address may be there twice: as external IP and as that of a balancer.
+                if !claimed.last().is_some_and(|last| std::ptr::eq(*last, port)) {
+                    claimed.push(port);
+                }
+            }
+            if let Some(number) = own.node_port {
+                claims.by_node_port.entry((number, protocol)).or_default().push(port);
+            }
+        }
+        claims
+    }
+
+    fn by_address(&self, flow: &Flow) -> Vec<&'a PortView> {
+        let key = (flow.destination, flow.port, flow.protocol);
+        self.by_address.get(&key).cloned().unwrap_or_default()
+    }
+
+    fn by_node_port(&self, flow: &Flow) -> Vec<&'a PortView> {
+        self.by_node_port.get(&(flow.port, flow.protocol)).cloned().unwrap_or_default()
     }
 }
 

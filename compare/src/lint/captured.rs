@@ -10,10 +10,11 @@ use ipnet::IpNet;
 use kps_flow::ClientClass;
 use kps_model::address::{parse_address, parse_prefix};
 use kps_model::intent::Frontend;
-use kps_model::{Mode, PortView};
+use kps_model::{Cluster, Mode, PortView};
 
 use super::catalogue::Lint;
 use super::finding::Finding;
+use super::prefixes::Prefixes;
 use super::scene::{Scene, node_addresses, pod_ranges};
 use super::target::{self, of_addresses, word};
 
@@ -53,7 +54,7 @@ struct Owners {
     nodes: HashMap<IpAddr, String>,
     cluster_ips: HashMap<IpAddr, String>,
     endpoints: HashMap<IpAddr, String>,
-    ranges: Vec<(IpNet, String)>,
+    ranges: Prefixes<String>,
 }
 
 impl Owners {
@@ -63,13 +64,11 @@ impl Owners {
             nodes: HashMap::new(),
             cluster_ips: HashMap::new(),
             endpoints: HashMap::new(),
-            ranges: Vec::new(),
+            ranges: of_pods(cluster).chain(of_services(cluster)).collect(),
         };
         for node in &cluster.nodes {
             let name = &node.metadata.name;
             owners.nodes.extend(node_addresses(node).map(|address| (address, name.clone())));
-            let ranges = pod_ranges(node);
-            owners.ranges.extend(ranges.map(|r| (r, format!("pod range {r} of Node {name}"))));
         }
         for port in scene.subject.views.iter().flat_map(|view| &view.ports) {
             owners.cluster_ips.insert(port.port.cluster_ip, target::service(&port.port.key));
@@ -79,11 +78,6 @@ impl Owners {
             let first = slice.endpoints.iter().filter_map(|e| parse_address(e.addresses.first()?));
             let slice = format!("EndpointSlice {space}/{name}");
             owners.endpoints.extend(first.map(|address| (address, slice.clone())));
-        }
-        for object in &cluster.service_cidrs {
-            let cidrs = object.spec.cidrs.iter().filter_map(|text| parse_prefix(text));
-            let name = &object.metadata.name;
-            owners.ranges.extend(cidrs.map(|r| (r, format!("range {r} of ServiceCIDR {name}"))));
         }
         owners
     }
@@ -105,12 +99,27 @@ impl Owners {
         if let Some(slice) = self.endpoints.get(&address) {
             return Some((Lint::TakesEndpointAddress, format!("that of an endpoint in {slice}")));
         }
-        if let Some((_, range)) = self.ranges.iter().find(|(range, _)| range.contains(&address)) {
+        if let Some((_, range)) = self.ranges.find(address) {
             return Some((Lint::TakesClusterRange, format!("in {range}")));
         }
         let is_foreign = frontend == Frontend::ExternalIp && is_public(address);
         is_foreign.then(|| (Lint::TakesPublicAddress, "a public address".to_owned()))
     }
+}
+
+fn of_pods(cluster: &Cluster) -> impl Iterator<Item = (IpNet, String)> {
+    cluster.nodes.iter().flat_map(|node| {
+        let name = &node.metadata.name;
+        pod_ranges(node).map(move |range| (range, format!("pod range {range} of Node {name}")))
+    })
+}
+
+fn of_services(cluster: &Cluster) -> impl Iterator<Item = (IpNet, String)> {
+    cluster.service_cidrs.iter().flat_map(|object| {
+        let name = &object.metadata.name;
+        let cidrs = object.spec.cidrs.iter().filter_map(|text| parse_prefix(text));
+        cidrs.map(move |range| (range, format!("range {range} of ServiceCIDR {name}")))
+    })
 }
 
 /// Tells whether the Internet may know an address. Those for documentation stand for such.

@@ -28,6 +28,7 @@ mod merge;
 mod names;
 mod node_ports;
 mod policies;
+mod prefixes;
 pub mod promises;
 mod ranges;
 mod readiness;

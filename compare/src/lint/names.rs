@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
-use ipnet::IpNet;
 use kps_model::address::parse_address;
 use kps_model::objects::EndpointSlice;
 
 use super::catalogue::Lint;
 use super::finding::Finding;
+use super::prefixes::Prefixes;
 use super::scene::{Scene, node_addresses, pod_ranges};
 
 /// Tells a node under test that no Node object describes.
@@ -51,7 +51,7 @@ pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
 
 /// Which node an address belongs to, by the Nodes' pod ranges.
 struct Places<'a> {
-    ranges: Vec<(IpNet, &'a str)>,
+    ranges: Prefixes<&'a str>,
     on_nodes: HashSet<IpAddr>,
 }
 
@@ -67,8 +67,7 @@ impl<'a> Places<'a> {
     /// Returns the node whose pods have an address; that of a node itself is no pod's.
     fn home(&self, address: IpAddr) -> Option<&'a str> {
         let of_pods = !self.on_nodes.contains(&address);
-        let found = self.ranges.iter().find(|(range, _)| of_pods && range.contains(&address))?;
-        Some(found.1)
+        self.ranges.find(address).filter(|_| of_pods).map(|(_, node)| *node)
     }
 }
 

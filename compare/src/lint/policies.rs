@@ -1,8 +1,12 @@
 //! Local policies: who is left without an endpoint.
 
+use std::collections::HashSet;
+
 use kps_flow::ClientClass;
 use kps_model::PortView;
 use kps_model::intent::Frontend;
+use kps_model::objects::SliceEndpoint;
+use kps_model::view::endpoints::SERVICE_NAME;
 
 use super::catalogue::Lint;
 use super::finding::Finding;
@@ -12,24 +16,36 @@ use super::target::{self, targets, word};
 /// Tells Services with a Local policy whose endpoints are on no Node at all.
 pub fn nowhere(scene: &Scene<'_>) -> Vec<Finding> {
     let cluster = scene.subject.cluster;
-    let on_nodes = |port: &&PortView| {
-        let key = &port.port.key;
-        let slices = cluster.slices.iter().filter(|slice| {
-            slice.metadata.namespace == key.namespace
-                && slice.metadata.labels.get(kps_model::view::endpoints::SERVICE_NAME)
-                    == Some(&key.name)
-        });
-        let mut names = slices.flat_map(|slice| &slice.endpoints).map(|e| e.node_name.as_deref());
-        names.any(|name| name.is_some_and(|name| cluster.node(name).is_some()))
-    };
+    if cluster.nodes.is_empty() {
+        return Vec::new();
+    }
+    let on_nodes = on_nodes(scene);
     let ports = scene.subject.views.iter().flat_map(|view| &view.ports);
     let local = ports.filter(|port| port.port.uses_local_endpoints() && port.has_any);
-    local
-        .filter(|port| !cluster.nodes.is_empty() && !on_nodes(port))
-        .map(|port| {
-            let detail = format!("{}: none of its endpoints is on a Node", target::port(port));
-            let service = target::service(&port.port.key);
-            Finding::new(Lint::LocalPolicyNowhere, vec![service], detail)
+    let is_nowhere = |port: &&PortView| {
+        let key = &port.port.key;
+        !on_nodes.contains(&(key.namespace.as_str(), key.name.as_str()))
+    };
+    let told = local.filter(is_nowhere).map(|port| {
+        let detail = format!("{}: none of its endpoints is on a Node", target::port(port));
+        let service = target::service(&port.port.key);
+        Finding::new(Lint::LocalPolicyNowhere, vec![service], detail)
+    });
+    told.collect()
+}
+
+/// Returns namespace and name of the Services with an endpoint on a Node.
+fn on_nodes<'s>(scene: &'s Scene<'_>) -> HashSet<(&'s str, &'s str)> {
+    let cluster = scene.subject.cluster;
+    let known: HashSet<&str> = cluster.node_names().collect();
+    let is_there = |endpoint: &SliceEndpoint| {
+        endpoint.node_name.as_deref().is_some_and(|name| known.contains(name))
+    };
+    let there = cluster.slices.iter().filter(|slice| slice.endpoints.iter().any(is_there));
+    there
+        .filter_map(|slice| {
+            let service = slice.metadata.labels.get(SERVICE_NAME)?;
+            Some((slice.metadata.namespace.as_str(), service.as_str()))
         })
         .collect()
 }

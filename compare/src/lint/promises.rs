@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use kps_flow::{ClientClass, Outcome, Promise};
 use kps_model::intent::Frontend;
-use kps_model::{PortKey, PortView};
+use kps_model::{NodeView, PortKey, PortView};
 
 use super::catalogue::Lint;
 use super::decision::Decision;
 use super::finding::{Finding, Witness};
 use super::scene::Scene;
 use super::target::{self, Target, targets};
-use crate::judge::{self, Judgement, judge};
+use crate::judge::{self, Judge, Judgement};
 
 /// A promise that is not kept, for the packets of a class.
 #[derive(Debug, Clone)]
@@ -32,22 +32,20 @@ pub struct Broken<'v> {
 /// Asks a packet of each client class for each address of each ServicePort.
 #[must_use]
 pub fn sampled<'s>(scene: &'s Scene<'_>) -> Vec<Broken<'s>> {
-    let views = scene.subject.views.iter();
-    let all = views.flat_map(|view| {
-        let clients = move |target| scene.clients(view.family).map(move |client| (target, client));
-        targets(view).flat_map(clients).map(move |(target, client)| (view, target, client))
-    });
-    all.filter_map(|(view, target, client)| {
+    scene.subject.views.iter().flat_map(|view| sampled_in(scene, view)).collect()
+}
+
+fn sampled_in<'s>(scene: &'s Scene<'_>, view: &'s NodeView) -> Vec<Broken<'s>> {
+    let judge = Judge::new(view, scene.subject.config.mode);
+    let clients = |target| scene.clients(view.family).map(move |client| (target, client));
+    let broken = targets(view).flat_map(clients).filter_map(|(target, client)| {
         let Target { port, frontend, address, number } = target;
         let flow = scene.flow(client, port.port.key.protocol, address, number);
-        let mode = scene.subject.config.mode;
-        let Judgement::Broken(finding) = judge(&scene.walker, view, mode, &flow) else {
-            return None;
-        };
+        let Judgement::Broken(finding) = judge.judge(&scene.walker, &flow) else { return None };
         let decision = decision(scene, &finding);
         Some(Broken { port, frontend, class: client.class, finding: *finding, decision })
-    })
-    .collect()
+    });
+    broken.collect()
 }
 
 /// Finds the rule that breaks a promise.
