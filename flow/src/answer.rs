@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
+use num_traits::Signed;
 use thiserror::Error;
 
 use crate::{Delivery, Distribution, Flow, Outcome, RejectKind};
@@ -172,6 +172,11 @@ impl Strictness {
     }
 }
 
+/// Certainty in units of 2^-64.
+const FIXED_ONE: u128 = 1 << 64;
+/// The difference of shares that [`Strictness::Shares`] allows, in the same units.
+const FIXED_TOLERANCE: u128 = 1 << 44;
+
 impl Promise {
     /// Checks that `exact` does nothing outside the promise, and serves each promised endpoint.
     fn kept_by(
@@ -179,19 +184,19 @@ impl Promise {
         exact: &Distribution<Outcome>,
         strictness: Strictness,
     ) -> Result<(), Disagreement> {
-        let shares = exact.merged();
+        let shares = exact.merged_fixed();
         shares.keys().try_for_each(|outcome| self.permits(outcome))?;
         let Promise::Endpoints(endpoints) = self else { return Ok(()) };
-        let mut served: BTreeMap<SocketAddr, BigRational> = BTreeMap::new();
+        let mut served: BTreeMap<SocketAddr, u128> = BTreeMap::new();
         for (outcome, share) in shares {
             if let Outcome::Deliver(delivery) = outcome {
-                *served.entry(delivery.endpoint).or_insert_with(BigRational::zero) += share;
+                *served.entry(delivery.endpoint).or_default() += share;
             }
         }
-        let even = BigRational::new(1.into(), endpoints.len().max(1).into());
+        let even = FIXED_ONE / endpoints.len().max(1) as u128;
         for endpoint in endpoints.keys() {
-            let share = served.get(endpoint).ok_or(Disagreement::Starved(*endpoint))?;
-            if strictness != Strictness::Support && !Strictness::Shares.accepts(share, &even) {
+            let share = *served.get(endpoint).ok_or(Disagreement::Starved(*endpoint))?;
+            if strictness != Strictness::Support && share.abs_diff(even) >= FIXED_TOLERANCE {
                 return Err(Disagreement::Starved(*endpoint));
             }
         }

@@ -146,6 +146,20 @@ impl<T> Distribution<T> {
     }
 }
 
+impl<T: Ord> Distribution<T> {
+    /// Returns each distinct value with its probability in units of 2^-64, rounded down as
+    /// [`Weight::to_fixed`] says: for comparisons that allow for far more than that.
+    #[must_use]
+    pub fn merged_fixed(&self) -> BTreeMap<&T, u128> {
+        let mut sums: BTreeMap<&T, u128> = BTreeMap::new();
+        for (weight, value) in &self.branches {
+            let sum = sums.entry(value).or_default();
+            *sum = sum.saturating_add(weight.to_fixed());
+        }
+        sums
+    }
+}
+
 impl<T> FromIterator<(Weight, T)> for Distribution<T> {
     fn from_iter<I: IntoIterator<Item = (Weight, T)>>(branches: I) -> Self {
         Distribution { branches: branches.into_iter().collect() }

@@ -49,13 +49,15 @@ impl Network {
     /// among them, which decides between equals, stands in no dump.
     #[must_use]
     pub fn is_sure_source(&self, source: IpAddr, link: Name) -> bool {
+        let is_own = || self.addresses.of_link(link).any(|a| a.network.addr() == source);
+        if source.is_ipv4() || is_own() {
+            return true;
+        }
         let lent =
             |a: &&Address| a.network.addr().is_ipv6() && a.scope == Scope::Global && a.link != link;
         let mut lenders = self.addresses.all().iter().filter(lent).map(|a| a.link);
         let first = lenders.next();
-        source.is_ipv4()
-            || self.addresses.of_link(link).any(|a| a.network.addr() == source)
-            || lenders.all(|other| Some(other) == first)
+        lenders.all(|other| Some(other) == first)
     }
 
     /// Returns the first address of a link, of the family asked for.
