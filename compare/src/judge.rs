@@ -61,24 +61,15 @@ impl<'a> Judge<'a> {
     #[must_use]
     pub fn judge_outcomes(&self, distribution: &Distribution<Outcome>, flow: &Flow) -> Judgement {
         let intent = Intent::indexed(self.view, &self.claims);
-        let owner = intent.owner(flow);
-        if matches!(owner, Owner::Contested) {
-            return Judgement::Contested;
-        }
-        let promise = intent.promise_of(owner, flow);
-        let Err(disagreement) = hold(distribution, &promise) else { return Judgement::Kept };
-        let case = Case { mode: self.mode, view: self.view, flow, owner, promise: &promise };
-        if let Some(exception) = excuse(distribution, &case) {
-            return Judgement::Excused(exception);
-        }
-        Judgement::Broken(Box::new(finding(flow, &promise, distribution, disagreement)))
+        weigh(&intent, distribution, self.view, self.mode, flow)
     }
 }
 
 /// Holds what rules do with the first packet of one flow against what is promised for it.
 #[must_use]
 pub fn judge(walker: &Walker<'_>, view: &NodeView, mode: Mode, flow: &Flow) -> Judgement {
-    Judge::new(view, mode).judge(walker, flow)
+    let options = Options { fresh: true, ..Options::default() };
+    judge_outcomes(&walker.walk(flow, &options).distribution(), view, mode, flow)
 }
 
 /// Holds what became of the first packet of one flow against what is promised for it.
@@ -89,7 +80,27 @@ pub fn judge_outcomes(
     mode: Mode,
     flow: &Flow,
 ) -> Judgement {
-    Judge::new(view, mode).judge_outcomes(distribution, flow)
+    weigh(&Intent::new(view), distribution, view, mode, flow)
+}
+
+fn weigh(
+    intent: &Intent<'_>,
+    distribution: &Distribution<Outcome>,
+    view: &NodeView,
+    mode: Mode,
+    flow: &Flow,
+) -> Judgement {
+    let owner = intent.owner(flow);
+    if matches!(owner, Owner::Contested) {
+        return Judgement::Contested;
+    }
+    let promise = intent.promise_of(owner, flow);
+    let Err(disagreement) = hold(distribution, &promise) else { return Judgement::Kept };
+    let case = Case { mode, view, flow, owner, promise: &promise };
+    if let Some(exception) = excuse(distribution, &case) {
+        return Judgement::Excused(exception);
+    }
+    Judgement::Broken(Box::new(finding(flow, &promise, distribution, disagreement)))
 }
 
 fn hold(distribution: &Distribution<Outcome>, promise: &Promise) -> Result<(), Disagreement> {
