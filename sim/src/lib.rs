@@ -29,12 +29,14 @@
 //! connection remembers, [`walk`] moves a [`packet`] through hooks and rules, [`trace`] tells what
 //! happened. Start with [`walk`].
 
+pub(crate) mod classes;
 pub mod conntrack;
 pub mod draw;
 pub mod host;
 pub mod ipvs;
 pub mod mark;
 pub mod packet;
+pub mod prove;
 pub mod trace;
 pub mod walk;
 

@@ -87,7 +87,7 @@ pub struct Route {
 }
 
 /// The kind of a route (rtnetlink `RTN_*`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteKind {
     /// Sent on.
     Unicast,

@@ -2,17 +2,19 @@
 //!
 //! [`Network`] is built once from what `ip` and `sysctl` show. [`address`] says what kind of address
 //! one is, [`route`] where a packet goes, [`source`] which address the kernel picks for it, and
-//! [`martian`] which packets the kernel refuses to route. What is missing in the description is
+//! [`martian`] which packets the kernel refuses to route. `places` says which addresses are alike in all of it. What is missing in the description is
 //! assumed, and [`Network::assumed`] says what. No rule set is looked at here.
 
 pub mod address;
 mod inventory;
 pub mod martian;
+pub(crate) mod places;
 pub mod route;
 pub mod source;
 pub mod sysctl;
 
-use kps_ruleset::host::{Host, PolicyRule};
+use kps_ruleset::Name;
+use kps_ruleset::host::{Host, PolicyRule, Route};
 
 use inventory::Inventory;
 use route::Tables;
@@ -48,6 +50,17 @@ impl Network {
     #[must_use]
     pub fn assumed(&self) -> &[String] {
         &self.assumed
+    }
+
+    /// Returns the routes of all tables.
+    #[must_use]
+    pub fn routes(&self) -> &[Route] {
+        self.tables.all()
+    }
+
+    /// Tells whether a policy rule selects packets by the link that they come in by.
+    pub(crate) fn selects_by(&self, link: Name) -> bool {
+        self.rules.iter().any(|rule| rule.input == Some(link))
     }
 
     /// Returns the sysctls.

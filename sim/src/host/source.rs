@@ -81,6 +81,12 @@ impl Network {
         near.or_else(|| own.next()).or_else(elsewhere).map(|a| a.network.addr())
     }
 
+    /// Returns the source for an IPv6 destination by a link that no route names one for.
+    pub(super) fn picked_v6(&self, destination: IpAddr, link: Option<Name>) -> Option<IpAddr> {
+        let IpAddr::V6(v6) = destination else { return None };
+        self.best_v6(v6, link).map(IpAddr::V6)
+    }
+
     /// `ipv6_dev_get_saddr` of `net/ipv6/addrconf.c`, as far as addresses alone decide.
     fn best_v6(&self, destination: Ipv6Addr, link: Option<Name>) -> Option<Ipv6Addr> {
         let narrow = destination.is_unicast_link_local() || destination.is_multicast();

@@ -94,6 +94,16 @@ impl Sysctls {
         self.larger(Setting::AcceptLocal, link) != 0
     }
 
+    /// Returns all that is set of a link: links with the same are treated alike.
+    pub(crate) fn of_link(&self, family: Family, link: Name) -> [u32; 4] {
+        [
+            self.forwards(family, link).into(),
+            self.larger(Setting::RouteLocalnet, link),
+            self.larger(Setting::ReversePath, link),
+            self.larger(Setting::AcceptLocal, link),
+        ]
+    }
+
     /// Tells whether conntrack follows the connections of IPVS; yes if nothing is known.
     #[must_use]
     pub fn ipvs_keeps_conntrack(&self) -> bool {

@@ -7,6 +7,7 @@
 //! nothing before its last question, except steps of the trace, which are forgotten with it.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use kps_flow::{Outcome, Weight};
 use kps_ruleset::Name;
@@ -19,6 +20,7 @@ use super::ipvs::Scheduled;
 use super::nftables::lookup::Parts;
 use super::outcome::Premise;
 use super::stack::Stage;
+use crate::classes::watch::Watch;
 use crate::conntrack::{Connection, CtState};
 use crate::packet::Packet;
 use crate::trace::{Deed, Place, Step, Trace, Way};
@@ -59,6 +61,8 @@ pub(crate) struct Branch {
     pub supposed: SmallVec<[Supposition; 1]>,
     /// What its weight rests on.
     pub premises: BTreeSet<Premise>,
+    /// Who is told of its questions, if it stands for a class of packets.
+    pub watch: Option<Rc<Watch>>,
     answers: SmallVec<[u32; 2]>,
     asked: usize,
     trace: Option<Trace>,
@@ -133,6 +137,7 @@ impl Branch {
             weight: Weight::one(),
             supposed: SmallVec::new(),
             premises: BTreeSet::new(),
+            watch: None,
             answers: SmallVec::new(),
             asked: 0,
             trace: traced.then(Trace::default),

@@ -5,6 +5,7 @@
 //! language walks its chains, and `ipvs` sends packets to real servers. Where the kernel would draw at random, or the model cannot know, a
 //! walk splits into `branch`es; `outcome` gathers their ends into a [`Walk`].
 
+pub(crate) mod ask;
 pub(crate) mod branch;
 pub(crate) mod chains;
 pub(crate) mod datum;
@@ -19,12 +20,14 @@ mod stack;
 pub(crate) mod translation;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::rc::Rc;
 
 use kps_flow::{Answer, Dataplane, Family, Flow, Outcome};
 use kps_ruleset::NodeState;
 use kps_ruleset::iptables::print_rule;
 use kps_ruleset::nftables::TableFamily;
 
+use crate::classes::watch::Watch;
 use crate::conntrack::CtState;
 use crate::host::Network;
 use crate::packet::Packet;
@@ -106,6 +109,16 @@ impl<'a> Walker<'a> {
             CtState::Established | CtState::Reply => self.follow(flow, *options),
             _ => self.explore(vec![first(flow, *options)], 0, *options),
         }
+    }
+
+    /// Walks the packet of a class, and tells `watch` what is asked of it. Sets that rules add to are
+    /// taken to be empty.
+    pub(crate) fn walk_class(&self, packet: Packet, watch: Rc<Watch>) -> Walk {
+        let options = Options { fresh: true, ..Options::default() };
+        let stage = if packet.owned { Stage::Starts } else { Stage::Arrives };
+        let mut branch = Branch::new(packet, stage, options.trace);
+        branch.watch = Some(watch);
+        self.explore(vec![branch], 0, options)
     }
 
     /// Runs branches to their ends, splitting them at questions.

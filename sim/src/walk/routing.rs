@@ -9,6 +9,7 @@ use kps_ruleset::nftables::Hook;
 
 use super::Walker;
 use super::branch::{Branch, Interrupt};
+use crate::conntrack::Side;
 use crate::host::LOOPBACK;
 use crate::host::route::Query;
 use crate::trace::{Deed, Way};
@@ -22,6 +23,7 @@ impl Walker<'_> {
             branch.reach(Hook::Input);
             return Ok(());
         };
+        branch.asks_way_back(&self.network, branch.packet.source, input);
         if let Some(martian) = self.network.refuses_to_route(&branch.packet, input) {
             return Err(refused(branch, martian.to_string()));
         }
@@ -50,6 +52,7 @@ impl Walker<'_> {
             (_, Some(link)) => Way::Out { link, gateway: route.gateway },
         };
         if branch.packet.source.is_unspecified() {
+            branch.asks_choice(&self.network, branch.packet.destination, route.link);
             let Some(source) = self.network.source_for(branch.packet.destination, route) else {
                 return Err(refused(branch, "there is no source address"));
             };
@@ -66,6 +69,9 @@ impl Walker<'_> {
     /// `ip_route_me_harder` of `net/ipv4/netfilter.c`.
     pub(super) fn reroute(&self, branch: &mut Branch) -> Result<(), Interrupt> {
         let (now, then) = (&branch.packet, &branch.routed);
+        for side in [Side::Source, Side::Destination] {
+            branch.asks_whether_kept(side, then.endpoint(side));
+        }
         if (now.source, now.destination, now.mark) == (then.source, then.destination, then.mark) {
             return Ok(());
         }

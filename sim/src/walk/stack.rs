@@ -55,6 +55,8 @@ impl Walker<'_> {
     }
 
     fn arrive(&self, branch: &mut Branch) -> Result<(), Interrupt> {
+        branch.asks_origin(&self.network, branch.packet.source);
+        branch.asks_place(&self.network, branch.packet.destination);
         if let Some(martian) = self.network.refuses_on_arrival(&branch.packet) {
             return Err(refused(branch, martian.to_string()));
         }
@@ -64,6 +66,7 @@ impl Walker<'_> {
     }
 
     fn start(&self, branch: &mut Branch) -> Result<(), Interrupt> {
+        branch.asks_place(&self.network, branch.packet.destination);
         self.route_out(branch)?;
         branch.opening = branch.packet;
         branch.reach(Hook::Output);
@@ -104,6 +107,8 @@ impl Walker<'_> {
             Work::Rewrite(side) => rewrite(branch, side),
             Work::Reroute => self.reroute(branch)?,
             Work::RerouteTranslated => {
+                let side = Side::Destination;
+                branch.asks_whether_kept(side, branch.routed.endpoint(side));
                 if branch.packet.destination != branch.routed.destination {
                     self.reroute(branch)?;
                 }
@@ -227,6 +232,9 @@ fn sees_device(function: &Function, hook: Hook, branch: &Branch) -> bool {
 fn outcome(branch: &mut Branch, network: &Network) -> Outcome {
     confirm(branch);
     let (opening, packet) = (&branch.opening, &branch.packet);
+    for side in [Side::Source, Side::Destination] {
+        branch.asks_whether_kept(side, opening.endpoint(side));
+    }
     let source = if opening.endpoint(Side::Source) == packet.endpoint(Side::Source) {
         SourceNat::Kept
     } else {

@@ -15,6 +15,7 @@ use crate::trace::{Deed, Place, Way};
 /// Returns the source that masquerading gives a packet (`net/netfilter/nf_nat_masquerade.c`).
 pub(crate) fn masquerade(network: &Network, branch: &Branch) -> Option<IpAddr> {
     let packet = &branch.packet;
+    branch.asks_choice(network, packet.destination, packet.output);
     let gateway = branch.way.and_then(Way::gateway);
     network.masquerade(packet.destination, packet.output?, gateway)
 }
@@ -23,6 +24,7 @@ pub(crate) fn masquerade(network: &Network, branch: &Branch) -> Option<IpAddr> {
 /// loopback address for a process of this host, else an address of the incoming interface.
 pub(crate) fn redirect(network: &Network, hook: Hook, branch: &Branch) -> Option<IpAddr> {
     let v6 = branch.packet.family() == Family::V6;
+    branch.asks_input();
     match (hook, v6) {
         (Hook::Output, false) => Some(Ipv4Addr::LOCALHOST.into()),
         (Hook::Output, true) => Some(Ipv6Addr::LOCALHOST.into()),

@@ -14,6 +14,7 @@ use crate::walk::ipvs::Scheduled;
 impl Run<'_> {
     /// Tells whether a match holds. Where the model cannot tell, the walk splits.
     pub(super) fn holds(&self, test: &Match, branch: &mut Branch) -> Result<bool, Interrupt> {
+        self.asks_match(test, branch);
         let answer = match test {
             Match::Comment(_) | Match::Nfacct(_) => Some(true),
             Match::Statistic(statistic) => return self.statistic(*statistic, branch),

@@ -21,7 +21,7 @@ impl Chains for Run<'_> {
     fn step(&self, frame: Frame, branch: &mut Branch) -> Result<(), Interrupt> {
         let chain = self.chain(frame.chain);
         let frame = match frame.op {
-            0 => Frame { rule: next_rule(chain, frame.rule, branch), ..frame },
+            0 => Frame { rule: next_rule(frame.chain, chain, frame.rule, branch), ..frame },
             _ => frame,
         };
         branch.goes_to(frame);
@@ -154,6 +154,7 @@ impl Run<'_> {
         if adds {
             self.note(branch, || Deed::Remembers(target.set));
         }
+        branch.overwrites();
         branch.set_changes.push(SetChange { set: target.set, element, adds });
         Ok(())
     }
@@ -172,8 +173,9 @@ impl Run<'_> {
 }
 
 /// Returns the number of the next rule that can apply; behind the last one if none can.
-fn next_rule(chain: &Chain, from: usize, branch: &Branch) -> usize {
-    chain.next(from, &branch.packet).unwrap_or(chain.rules.len())
+fn next_rule(id: ChainId, chain: &Chain, from: usize, branch: &Branch) -> usize {
+    chain.asks_index(id, branch);
+    chain.next(from, branch).unwrap_or(chain.rules.len())
 }
 
 fn changed(mark: Mark, change: XMark) -> Mark {

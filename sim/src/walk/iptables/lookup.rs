@@ -68,6 +68,21 @@ impl<'a> Set<'a> {
         Set { tree, first: descending(first), second: descending(second) }
     }
 
+    /// Returns its type.
+    pub(super) fn kind(&self) -> SetType {
+        self.tree.kind
+    }
+
+    /// Returns its elements.
+    pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
+        self.tree.entries.keys()
+    }
+
+    /// Returns the length of the networks that it holds addresses for.
+    pub(super) fn length(&self) -> Option<u8> {
+        self.tree.options.netmask
+    }
+
     /// A set of the other family, or one whose elements have more parts than the rule names, has no
     /// element for the packet (`ip_set_test`).
     fn is_for(&self, family: Family, sides: &[Side]) -> bool {
@@ -125,6 +140,7 @@ impl Run<'_> {
         if !set.is_for(branch.packet.family(), sides) {
             return Hit::Nothing;
         }
+        branch.asks_set(name, set, sides);
         let Some(probes) = self.view(branch).probes(set, sides) else { return Hit::Unknown };
         for probe in probes {
             let changes = branch.set_changes.iter().rev();
@@ -251,7 +267,7 @@ impl View<'_> {
 }
 
 /// Returns the side that a part of an element is taken from.
-fn side_of(sides: &[Side], part: usize) -> Side {
+pub(super) fn side_of(sides: &[Side], part: usize) -> Side {
     sides.get(part).copied().unwrap_or(Side::Source)
 }
 

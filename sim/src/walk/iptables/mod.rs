@@ -6,6 +6,7 @@
 //! apply at all. Which built-in chains a packet meets, and when, is decided in [`super::hooks`] and
 //! [`super::stack`].
 
+mod ask;
 mod assumed;
 mod compile;
 mod connection;
@@ -14,6 +15,7 @@ mod execute;
 mod field;
 mod index;
 mod lookup;
+mod members;
 mod program;
 mod recent;
 mod translate;

@@ -8,6 +8,7 @@ use kps_ruleset::iptables::{Nat, NatPorts, PortRange};
 use kps_ruleset::nftables::Hook;
 
 use super::Run;
+use super::ask::ports;
 use crate::conntrack::{Endpoint, Side};
 use crate::walk::branch::{Branch, Interrupt};
 use crate::walk::chains::{Chains, unknown};
@@ -41,6 +42,7 @@ impl Run<'_> {
     ) -> Result<(), Interrupt> {
         let side = kind.side();
         let own = branch.packet.endpoint(side);
+        asks_ports(nat, own.port, branch);
         let address = match kind {
             Kind::Masquerade => masquerade(self.network, branch),
             Kind::Redirect => redirect(self.network, self.hook, branch),
@@ -57,6 +59,7 @@ impl Run<'_> {
             _ => Side::Source,
         };
         let own = branch.packet.endpoint(side);
+        branch.loses_address(own.address, || format!("NETMAP to {network}"));
         let to = moved(own.address, network).map(|address| Endpoint { address, ..own });
         self.decide(Decision { side, to, masquerade: false }, branch)
     }
@@ -74,6 +77,7 @@ impl Run<'_> {
 fn pick(nat: &Nat, side: Side, own: Endpoint, branch: &mut Branch) -> Result<IpAddr, Interrupt> {
     let Some((first, last)) = nat.addresses else { return Ok(own.address) };
     let (low, high) = (bits(first), bits(last));
+    branch.asks_address(own.address, (low, high));
     let inside = (low..=high).contains(&bits(own.address)) && port(nat, side, own.port) == own.port;
     if side == Side::Source && inside {
         return Ok(own.address);
@@ -86,6 +90,17 @@ fn pick(nat: &Nat, side: Side, own: Endpoint, branch: &mut Branch) -> Result<IpA
 
 /// A choice among more addresses than this is not written out.
 const MOST_ADDRESSES: u32 = 1 << 12;
+
+/// A port that may stay does; one that is shifted is computed of it.
+fn asks_ports(nat: &Nat, own: Option<u16>, branch: &Branch) {
+    match nat.ports {
+        Some(NatPorts { base: Some(_), .. }) => {
+            branch.loses_port(own, || "a port is shifted".to_owned());
+        }
+        Some(NatPorts { range, base: None }) => branch.asks_port(own, ports(range)),
+        None => {}
+    }
+}
 
 /// Returns the new port; `None` if it is drawn at random. The packet's own stays if it may.
 fn port(nat: &Nat, side: Side, own: Option<u16>) -> Option<u16> {

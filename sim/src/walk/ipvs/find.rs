@@ -2,9 +2,15 @@
 
 use kps_ruleset::ipvs::{ServiceId, Table, VirtualServer};
 use kps_ruleset::{Name, Protocol};
+use smallvec::{SmallVec, smallvec};
 
 use super::is_for;
+use crate::classes::line::Span;
+use crate::classes::region::{Asked, number};
+use crate::classes::table::{self, Key};
+use crate::classes::watch::TableKey;
 use crate::packet::Packet;
+use crate::walk::ask::PORTS;
 use crate::walk::branch::{Branch, Interrupt};
 
 /// A node's virtual servers, with those apart that are not found by address and port alone.
@@ -51,7 +57,36 @@ impl<'a> Services<'a> {
                 return Ok(self.table.services.get(id).map(|server| (*id, server)));
             }
         }
+        self.asks(branch);
         Ok(packet.destination_port.and_then(|port| self.by_address(&packet, port)))
+    }
+
+    /// The look-up as a table: each server has its address and the ports that it may be found by.
+    fn asks(&self, branch: &Branch) {
+        let (Some(watch), packet) = (branch.watch(), &branch.packet) else { return };
+        let key = TableKey::Services(packet.protocol, packet.family());
+        let table = watch.table(key, || table::Table::new(self.rows(packet)));
+        let port = packet.destination_port.map_or(Key::Any, |port| Key::Asked(Asked::Port(port)));
+        table.narrow(watch, &[Key::Asked(Asked::Address(packet.destination)), port]);
+    }
+
+    fn rows(&self, like: &Packet) -> Vec<SmallVec<[Span; 3]>> {
+        let mut rows = Vec::new();
+        for id in self.table.services.keys() {
+            let ServiceId::Address { protocol, address, port } = *id else { continue };
+            if protocol.0 != like.protocol.number() || !is_for(*id, like.family()) {
+                continue;
+            }
+            let at = (number(address), number(address));
+            let one = |port: u16| (u128::from(port), u128::from(port));
+            let found_by: &[Span] = match port {
+                0 => &[PORTS],
+                FTP => &[one(FTP), one(FTP_DATA), (UNPRIVILEGED.into(), PORTS.1)],
+                _ => &[one(port)],
+            };
+            rows.extend(found_by.iter().map(|ports| smallvec![at, *ports]));
+        }
+        rows
     }
 
     fn by_address(&self, packet: &Packet, port: u16) -> Option<(ServiceId, &'a VirtualServer)> {

@@ -21,6 +21,8 @@ impl Walker<'_> {
         scheduled: Scheduled,
         branch: &mut Branch,
     ) -> Result<After, Interrupt> {
+        branch.asks_place(&self.network, scheduled.server.address);
+        branch.asks_origin(&self.network, branch.packet.source);
         let way = self.way_to(&scheduled, branch)?;
         if crosses(way, &scheduled, branch) {
             return Err(refused(branch, "the loopback address stays on this host"));

@@ -26,7 +26,10 @@ impl Run<'_> {
             Expr::Payload(field) => one(self.view(branch).payload(*field)),
             Expr::Meta(meta) => one(self.view(branch).meta(*meta)),
             Expr::Ct(key, direction) => one(self.view(branch).ct(*key, *direction)),
-            Expr::Fib(result, flags) => one(Some(self.view(branch).fib(*result, *flags))),
+            Expr::Fib(result, flags) => {
+                self.asks_host(*result, *flags, branch);
+                one(Some(self.view(branch).fib(*result, *flags)))
+            }
             Expr::Numgen(mode, modulus, offset) => {
                 one(Some(self.number(*mode, *modulus, *offset, branch)?))
             }
@@ -102,11 +105,11 @@ impl Run<'_> {
         map: LookupId,
         branch: &mut Branch,
     ) -> Result<Option<&EntryData>, Interrupt> {
-        let Some(key) = self.evaluate(key, branch)? else { return Ok(None) };
+        let Some(parts) = self.evaluate(key, branch)? else { return Ok(None) };
         let lookup = self.lookup(map);
-        match self.find(map, &key, branch) {
+        match self.find(map, key, &parts, branch) {
             Hit::Nothing => Ok(None),
-            Hit::Unknown => Err(Interrupt::End(Outcome::Unknown(unknown_key(&key, lookup)))),
+            Hit::Unknown => Err(Interrupt::End(Outcome::Unknown(unknown_key(&parts, lookup)))),
             Hit::Element(element) => {
                 self.note_found(lookup, element, branch);
                 Ok(lookup.entry(element).and_then(|entry| entry.data.as_ref()))
@@ -126,27 +129,35 @@ impl Run<'_> {
             self.note(branch, || Deed::Tossed { share, hit });
             return Ok(Some(hit));
         }
-        let Some(left) = self.evaluate(left, branch)? else { return Ok(None) };
+        let Some(values) = self.evaluate(left, branch)? else { return Ok(None) };
         let answer = match &test.right {
-            Right::Constant(patterns) => compare(&left, test.relation, patterns),
+            Right::Constant(patterns) => {
+                branch.asks_comparison(left, &values, test.relation, patterns);
+                compare(&values, test.relation, patterns)
+            }
             Right::Set(set) => {
-                self.member(*set, &left, branch).map(|is| is == (test.relation == Relation::Equal))
+                let is = self.member(*set, left, &values, branch);
+                is.map(|is| is == (test.relation == Relation::Equal))
             }
             Right::Computed(right) => match self.evaluate(right, branch)? {
-                Some(right) => compare(&left, test.relation, &patterns_of(&right)),
+                Some(others) => {
+                    branch.asks_computed(left, &values);
+                    branch.asks_computed(right, &others);
+                    compare(&values, test.relation, &patterns_of(&others))
+                }
                 None => return Ok(None),
             },
         };
         if answer.is_some() {
             return Ok(answer);
         }
-        let what = what_is_unknown(&left, test);
+        let what = what_is_unknown(&values, test);
         let place = self.place(branch.frame());
         self.suppose(Name::from(format!("a match on {what} ({place})")), branch).map(Some)
     }
 
-    fn member(&self, set: LookupId, key: &Parts, branch: &mut Branch) -> Option<bool> {
-        match self.find(set, key, branch) {
+    fn member(&self, set: LookupId, expr: &Expr, key: &Parts, branch: &mut Branch) -> Option<bool> {
+        match self.find(set, expr, key, branch) {
             Hit::Element(element) => {
                 self.note_found(self.lookup(set), element, branch);
                 Some(true)
@@ -157,12 +168,12 @@ impl Run<'_> {
     }
 
     /// Tells whether a set surely has a key.
-    pub(super) fn has(&self, set: LookupId, key: &Parts, branch: &Branch) -> bool {
-        matches!(self.find(set, key, branch), Hit::Element(_))
+    pub(super) fn has(&self, set: LookupId, expr: &Expr, key: &Parts, branch: &Branch) -> bool {
+        matches!(self.find(set, expr, key, branch), Hit::Element(_))
     }
 
     /// Looks up a key, with what rules of this walk did to the set.
-    fn find(&self, id: LookupId, key: &Parts, branch: &Branch) -> Hit {
+    fn find(&self, id: LookupId, expr: &Expr, key: &Parts, branch: &Branch) -> Hit {
         let lookup = self.lookup(id);
         if lookup.dynamic {
             let change = branch.remembered.iter().rev().find(|(set, k, _)| *set == id && k == key);
@@ -173,6 +184,7 @@ impl Run<'_> {
                 None => {}
             }
         }
+        self.asks_lookup(id, expr, key, branch);
         lookup.find(key)
     }
 

@@ -143,6 +143,7 @@ impl Run<'_> {
         let Some(value) = self.single(value, branch)?.filter(|_| present) else {
             return Ok(Next::Rule);
         };
+        branch.overwrites();
         if branch.packet.write(field, value) {
             return Ok(Next::Statement);
         }
@@ -156,19 +157,19 @@ impl Run<'_> {
         key: &Expr,
         branch: &mut Branch,
     ) -> Result<Next, Interrupt> {
-        let Some(key) = self.evaluate(key, branch)? else { return Ok(Next::Rule) };
+        let Some(parts) = self.evaluate(key, branch)? else { return Ok(Next::Rule) };
         let lookup = self.lookup(set);
         let adds = op != SetOp::Delete;
         if adds
             && lookup.size.is_some_and(|size| lookup.len() >= size)
-            && !self.has(set, &key, branch)
+            && !self.has(set, key, &parts, branch)
         {
             return Ok(Next::Rule);
         }
         if let Some(name) = lookup.name.filter(|_| adds) {
             self.note(branch, || Deed::Remembers(name));
         }
-        branch.remembered.push((set, key, adds));
+        branch.remembered.push((set, parts, adds));
         Ok(Next::Statement)
     }
 
@@ -183,7 +184,11 @@ impl Run<'_> {
 
     /// Evaluates an expression that has one part.
     fn single(&self, expr: &Expr, branch: &mut Branch) -> Result<Option<Datum>, Interrupt> {
-        Ok(self.evaluate(expr, branch)?.and_then(|parts| parts.first().copied()))
+        let parts = self.evaluate(expr, branch)?;
+        if let Some(parts) = &parts {
+            branch.asks_computed(expr, parts);
+        }
+        Ok(parts.and_then(|parts| parts.first().copied()))
     }
 }
 

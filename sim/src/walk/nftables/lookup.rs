@@ -109,6 +109,11 @@ impl Lookup {
         self.entries.get(at)
     }
 
+    /// Returns all elements.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
     /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

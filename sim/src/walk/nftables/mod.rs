@@ -5,6 +5,7 @@
 //! expressions, [`field`] reads packets, [`lookup`] holds sets. Which base chains a packet meets,
 //! and when, is not decided here but in [`super::hooks`] and [`super::stack`].
 
+mod ask;
 mod compare;
 pub(crate) mod compile;
 mod evaluate;
