@@ -34,7 +34,7 @@ ln -s /usr/lib/uml/modules/\$(uname -r) /run/modules/lib/modules/
 printf '#!/bin/sh\nexec /sbin/modprobe -d /run/modules -q "\$@"\n' > /run/modprobe
 chmod +x /run/modprobe
 echo /run/modprobe > /proc/sys/kernel/modprobe
-for module in ip_vs ip_vs_rr dummy veth nf_conntrack ip_set xt_set xt_comment xt_mark; do
+for module in ip_tables ip6_tables ip_set ip_vs ip_vs_rr nf_conntrack dummy veth; do
   modprobe -d /run/modules -q \$module
 done
 . "$work/environment" 2> /dev/null
