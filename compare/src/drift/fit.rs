@@ -136,14 +136,18 @@ fn with_settings(subject: &Subject<'_>, config: &Config, best: &Best) -> Option<
     let shown = settings::Shown::of(subject.dump, config.mode);
     let mut chosen = config.clone();
     let mut least = best.fit.off;
-    for propose in settings::FIELDS {
-        for proposed in propose(&chosen, &shown) {
-            let off = tried(subject, &proposed, version).fit.off;
-            if off < least {
-                (chosen, least) = (proposed, off);
+    loop {
+        let before = least;
+        for propose in settings::FIELDS {
+            let proposals = if least == 0 { Vec::new() } else { propose(&chosen, &shown) };
+            for proposed in proposals {
+                let off = tried(subject, &proposed, version).fit.off;
+                if off < least {
+                    (chosen, least) = (proposed, off);
+                }
             }
         }
-        if least == 0 {
+        if least == before {
             break;
         }
     }

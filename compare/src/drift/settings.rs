@@ -45,16 +45,17 @@ pub(super) struct Shown {
 /// Makes configurations of one, each with another value of a field.
 type Propose = fn(&Config, &Shown) -> Vec<Config>;
 
-/// The fields, those first that most rules depend on.
+/// The fields, those first that most rules depend on; whether loopback has node ports before the
+/// addresses that have them.
 pub(super) const FIELDS: [Propose; 8] = [
     masquerade_bits,
     detectors,
     masquerade_all,
+    localhost_node_ports,
+    localhost_gate,
     node_port_addresses,
     schedulers,
-    localhost_node_ports,
     tcp_be_liberal,
-    localhost_gate,
 ];
 
 impl Shown {
@@ -100,12 +101,17 @@ impl Shown {
 
     /// Reads the text of a rule.
     fn read(&mut self, text: &str) {
-        let words: Vec<&str> = text.split(' ').collect();
+        let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
+        let serves_node_ports = text.ends_with("-j KUBE-NODEPORTS");
         for triple in words.windows(3) {
             match triple {
                 ["!", "-s", range] | ["saddr", "!=", range] => self.source(range),
                 ["!", "-i", name] | ["iifname", "!=", name] => {
                     self.interfaces.insert(name.trim_matches('"').to_owned());
+                }
+                // A negated one says what has none.
+                [before, "-d", address] if serves_node_ports && *before != "!" => {
+                    self.node_ports.extend(range(address));
                 }
                 _ => {}
             }
@@ -115,9 +121,6 @@ impl Shown {
                 ["-s" | "saddr", range] if text.contains("pod traffic") => self.source(range),
                 ["-i" | "iifname", name] if text.contains("pod traffic") => {
                     self.interfaces.insert(name.trim_matches('"').to_owned());
-                }
-                ["-d", address] if text.contains("-j KUBE-NODEPORTS") => {
-                    self.node_ports.extend(range(address));
                 }
                 _ => {}
             }
@@ -180,11 +183,11 @@ fn masquerade_all(config: &Config, _: &Shown) -> Vec<Config> {
 }
 
 fn node_port_addresses(config: &Config, shown: &Shown) -> Vec<Config> {
-    let everywhere = vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
+    let usual: [&[&str]; 4] = [&[], &["0.0.0.0/0", "::/0"], &["primary"], &["127.0.0.0/8"]];
+    let usual = usual.into_iter().map(|words| words.iter().map(ToString::to_string).collect());
     let shown: Vec<String> = shown.node_ports.iter().map(ToString::to_string).collect();
-    let proposed = [Vec::new(), everywhere, vec!["primary".to_owned()], shown];
     let with = |node_port_addresses| Config { node_port_addresses, ..config.clone() };
-    proposed.into_iter().map(with).collect()
+    usual.chain([shown]).map(with).collect()
 }
 
 fn schedulers(config: &Config, shown: &Shown) -> Vec<Config> {
