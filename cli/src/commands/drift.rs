@@ -22,7 +22,7 @@ pub fn run(arguments: &args::Drift) -> Result<Verdict, Failure> {
     let drift = find(arguments, &proxied, &objects, &dumped)?;
     let in_mode = objects.seen_by(node).find(|proxied| proxied.mode == drift.fit.mode);
     let told = in_mode.as_ref().filter(|_| arguments.traces);
-    let stories = told.map(|proxied| Stories::new(&drift, proxied));
+    let stories = told.map(|proxied| Stories::new(&drift, &dumped.state, proxied));
     let drifted = Drifted { drift: &drift, node, missing: &dumped.missing, stories };
     let text = match arguments.output {
         CheckOutput::Text => drifted.text(),
@@ -81,11 +81,9 @@ fn find(
 
 /// Tells whether the dumps have the file in which the rules of a mode are.
 fn comparable(mode: Mode, arguments: &args::Drift, dumped: &Dumped) -> Result<(), Failure> {
-    let files: &[&str] = match mode {
-        Mode::Nftables => &["nft.txt"],
-        Mode::Iptables => &["iptables-save.txt", "ip6tables-save.txt"],
-        Mode::Ipvs => &["ipvsadm-save.txt"],
-    };
+    // Either of the two families can do without the other.
+    let least = if mode == Mode::Iptables { 2 } else { 1 };
+    let files: Vec<&str> = drift::files(mode).iter().take(least).copied().collect();
     if files.iter().all(|file| dumped.missing.contains(file)) {
         let (dir, files) = (arguments.dump.display(), files.join(" or "));
         return Err(Failure::Usage(format!(

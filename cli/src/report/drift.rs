@@ -6,9 +6,8 @@ mod stories;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use kps_compare::drift::{Change, Drift, Effect, Finding, Fit, Kind, Outcomes, Setting};
+use kps_compare::drift::{Change, Drift, Effect, Finding, Fit, Kind, Outcomes, Setting, files};
 use kps_flow::Outcome;
-use kps_model::Mode;
 use serde_json::{Map, Value, json};
 
 use super::bars::percent;
@@ -232,21 +231,6 @@ impl Drifted<'_> {
             "found": outcomes(&effect.found),
             "stories": stories,
         })
-    }
-}
-
-/// Returns the files in which kube-proxy's rules are.
-fn files(mode: Mode) -> &'static [&'static str] {
-    match mode {
-        Mode::Nftables => &["nft.txt"],
-        Mode::Iptables => &["iptables-save.txt", "ip6tables-save.txt"],
-        Mode::Ipvs => &[
-            "ipvsadm-save.txt",
-            "ipset-save.txt",
-            "iptables-save.txt",
-            "ip6tables-save.txt",
-            "addr.txt",
-        ],
     }
 }
 

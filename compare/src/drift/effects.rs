@@ -1,8 +1,11 @@
 //! What differences come to for packets, and which part of the dump is to blame.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
+use std::num::NonZero;
+use std::sync::OnceLock;
+use std::thread;
 
-use kps_flow::{Answer, ClientClass, Distribution, Flow, Outcome, Strictness, agree};
+use kps_flow::{Answer, ClientClass, Distribution, Flow, Outcome, Strictness, Weight, agree};
 use kps_ruleset::NodeState;
 use kps_ruleset::nftables::{Policy, TableFamily};
 use kps_sim::trace::{Deed, Language, Place, RulePlace, Step};
@@ -35,15 +38,15 @@ pub(super) struct Blamed {
 }
 
 /// The dump with parts taken away.
-pub(super) struct Stripped {
+pub(super) struct Stripped<'a> {
     /// Without what is left over.
-    clean: NodeState,
+    clean: Cow<'a, NodeState>,
     /// Without what is foreign, too.
-    own: NodeState,
+    own: Cow<'a, NodeState>,
 }
 
-impl Stripped {
-    pub fn of(parts: &Parts<'_>) -> Stripped {
+impl<'a> Stripped<'a> {
+    pub fn of(parts: &Parts<'a>) -> Stripped<'a> {
         Stripped {
             clean: parts.only(|whose| !matches!(whose, Whose::LeftOver(_))),
             own: parts.only(|whose| whose == Whose::Own),
@@ -56,9 +59,9 @@ pub(super) struct Trial<'a> {
     parts: Parts<'a>,
     wanted: Walker<'a>,
     dumped: &'a Walker<'a>,
-    stripped: &'a Stripped,
-    clean: OnceCell<Walker<'a>>,
-    own: OnceCell<Walker<'a>>,
+    stripped: &'a Stripped<'a>,
+    clean: OnceLock<Walker<'a>>,
+    own: OnceLock<Walker<'a>>,
 }
 
 impl<'a> Trial<'a> {
@@ -66,15 +69,34 @@ impl<'a> Trial<'a> {
         expected: &'a Expected,
         parts: Parts<'a>,
         dumped: &'a Walker<'a>,
-        stripped: &'a Stripped,
+        stripped: &'a Stripped<'a>,
     ) -> Trial<'a> {
         let wanted = Walker::new(&expected.state);
-        let (clean, own) = (OnceCell::new(), OnceCell::new());
+        let (clean, own) = (OnceLock::new(), OnceLock::new());
         Trial { parts, wanted, dumped, stripped, clean, own }
     }
 
+    /// Asks packets on all processors, and returns what becomes otherwise, in the order of the
+    /// questions.
+    pub fn ask_all(&self, questions: &[Question]) -> Vec<Blamed> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let share = questions.len().div_ceil(threads).max(1);
+        let ask = |asked: &[Question]| -> Vec<Blamed> {
+            asked.iter().filter_map(|question| self.ask(question)).collect()
+        };
+        thread::scope(|scope| {
+            let parts = questions.chunks(share).map(|asked| scope.spawn(move || ask(asked)));
+            let parts: Vec<_> = parts.collect();
+            let finished = parts.into_iter().map(|part| match part.join() {
+                Ok(blamed) => blamed,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            finished.flatten().collect()
+        })
+    }
+
     /// Returns what becomes otherwise of a packet, if anything does.
-    pub fn ask(&self, question: &Question) -> Option<Blamed> {
+    fn ask(&self, question: &Question) -> Option<Blamed> {
         let flow = &question.flow;
         let (wanted, found) = (outcomes(&self.wanted, flow), outcomes(self.dumped, flow));
         if is_same(&wanted, &found) {
@@ -174,8 +196,21 @@ fn outcomes(walker: &Walker<'_>, flow: &Flow) -> Distribution<Outcome> {
 }
 
 fn is_same(one: &Distribution<Outcome>, other: &Distribution<Outcome>) -> bool {
+    if is_same_as_written(one, other) {
+        return true;
+    }
     let (one, other) = (Answer::Exact(one.clone()), Answer::Exact(other.clone()));
     agree(&one, &other, Strictness::Shares).is_ok()
+}
+
+/// Tells whether two distributions have the same branches in the same order, which is quick: weights
+/// are far more exact in fixed point than the comparison asks for.
+fn is_same_as_written(one: &Distribution<Outcome>, other: &Distribution<Outcome>) -> bool {
+    let (one, other) = (one.branches(), other.branches());
+    let is_same = |((weight, outcome), (others, found)): (&(_, Outcome), &(_, Outcome))| {
+        outcome == found && Weight::to_fixed(weight) == Weight::to_fixed(others)
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 fn listed(distribution: &Distribution<Outcome>) -> Outcomes {

@@ -1,5 +1,6 @@
 //! What a node should have, in one mode and by one release.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -17,6 +18,23 @@ use super::Subject;
 use super::lines::{self, Line};
 use super::owners::Owners;
 use super::parts::{self, DEVICE, Parts, Whose};
+
+/// Returns the files of a dump in which kube-proxy's rules are, those first without which nothing can be
+/// compared.
+#[must_use]
+pub fn files(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Nftables => &["nft.txt"],
+        Mode::Iptables => &["iptables-save.txt", "ip6tables-save.txt"],
+        Mode::Ipvs => &[
+            "ipvsadm-save.txt",
+            "ipset-save.txt",
+            "iptables-save.txt",
+            "ip6tables-save.txt",
+            "addr.txt",
+        ],
+    }
+}
 
 /// What a node should have.
 #[derive(Debug)]
@@ -98,9 +116,14 @@ impl Expected {
     }
 
     /// Fills in what a dump does not show.
-    pub fn completed(&self, mut found: NodeState, unseen: &[&str]) -> NodeState {
-        let ours = &self.state;
-        for file in unseen {
+    pub fn completed<'d>(&self, dump: Cow<'d, NodeState>, unseen: &[&str]) -> Cow<'d, NodeState> {
+        let files = files(self.config.mode).iter().filter(|file| unseen.contains(file));
+        let files: Vec<&&str> = files.collect();
+        if files.is_empty() {
+            return dump;
+        }
+        let (mut found, ours) = (dump.into_owned(), &self.state);
+        for file in files {
             match *file {
                 "iptables-save.txt" => found.iptables.v4.clone_from(&ours.iptables.v4),
                 "ip6tables-save.txt" => found.iptables.v6.clone_from(&ours.iptables.v6),
@@ -111,7 +134,7 @@ impl Expected {
                 _ => {}
             }
         }
-        found
+        Cow::Owned(found)
     }
 
     /// Returns whose the parts of a dump are.

@@ -1,5 +1,6 @@
 //! From lines and effects to findings.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kps_model::Mode;
@@ -18,7 +19,7 @@ use crate::lint::Scene;
 #[must_use]
 pub fn find(subject: &Subject<'_>) -> Option<Drift> {
     let Best { expected, lines, fit } = best(subject)?;
-    let found = expected.completed(subject.dump.clone(), subject.unseen);
+    let found = expected.completed(Cow::Borrowed(subject.dump), subject.unseen);
     let scene = scene(subject, &expected, &found);
     let parts = expected.parts(&found);
     let stripped = Stripped::of(&parts);
@@ -31,18 +32,18 @@ pub fn find(subject: &Subject<'_>) -> Option<Drift> {
             left_over: leftovers::dialled_by(&parts, &expected.owners),
         },
     );
-    let blamed: Vec<Blamed> = questions.iter().filter_map(|asked| trial.ask(asked)).collect();
+    let blamed = trial.ask_all(&questions);
     let mut findings = own(lines, &blamed);
     findings.extend(foreign(&blamed));
     findings.extend(left_over(leftovers::find(&parts).into_values(), &blamed));
-    Some(Drift {
-        fit,
-        services: services(&expected),
-        packets: questions.len(),
-        findings,
-        expected: expected.state.clone(),
-        found: found.clone(),
-    })
+    let (services, packets) = (services(&expected), questions.len());
+    drop(trial);
+    drop(scene);
+    let completed = match found {
+        Cow::Owned(completed) => Some(completed),
+        Cow::Borrowed(_) => None,
+    };
+    Some(Drift { fit, services, packets, findings, expected: expected.state, completed })
 }
 
 fn scene<'s>(subject: &Subject<'s>, expected: &'s Expected, found: &'s NodeState) -> Scene<'s> {
@@ -64,15 +65,16 @@ fn services(expected: &Expected) -> Vec<String> {
 }
 
 /// Groups lines by ServicePort, each with its effects. Effects on a ServicePort without lines of its
-/// own come of what all share.
+/// own come of what all share, or else of the only lines that there are.
 fn own(lines: Vec<Line>, blamed: &[Blamed]) -> Vec<Finding> {
     let mut groups: BTreeMap<Option<String>, (Vec<Line>, Vec<&Effect>)> = BTreeMap::new();
     for line in lines {
         groups.entry(line.service.clone()).or_default().0.push(line);
     }
+    let only = groups.keys().next().filter(|_| groups.len() == 1).cloned().flatten();
     for blamed in blamed.iter().filter(|blamed| blamed.causes.contains(&Cause::Own)) {
         let service = Some(blamed.effect.service.clone());
-        let key = if groups.contains_key(&service) { service } else { None };
+        let key = if groups.contains_key(&service) { service } else { only.clone() };
         groups.entry(key).or_default().1.push(&blamed.effect);
     }
     let finding = |(service, (lines, effects)): (Option<String>, (Vec<Line>, Vec<&Effect>))| {

@@ -32,6 +32,7 @@ use kps_model::{Cluster, Config, KubeVersion, Mode};
 use kps_ruleset::NodeState;
 use num_rational::BigRational;
 
+pub use expected::files;
 pub use findings::find;
 pub use fit::{Fit, Other};
 pub use lines::{Change, Line};
@@ -74,8 +75,9 @@ pub struct Drift {
     pub fit: Fit,
     /// What the node should have.
     pub expected: NodeState,
-    /// What it has; what the dump does not show is taken to be as it should be.
-    pub found: NodeState,
+    /// The dump with what it does not show, which is taken to be as it should be; `None` if it shows
+    /// all.
+    pub completed: Option<NodeState>,
     /// The ServicePorts that the node has, in order.
     pub services: Vec<String>,
     /// How many packets were asked.

@@ -1,6 +1,8 @@
 //! Whose a part of a node's state is: kube-proxy's in the mode at hand, left over from it in another
 //! mode, or somebody else's.
 
+use std::borrow::Cow;
+
 use kps_flow::Family;
 use kps_model::Mode;
 use kps_ruleset::iptables::{Chain, Policy, Rule, Ruleset, Target, print_rule};
@@ -49,7 +51,7 @@ pub(super) struct Parts<'a> {
     pub dump: &'a NodeState,
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
     /// Tells whose a table of nftables is.
     pub fn table(&self, table: &Table) -> Whose {
         self.table_named(table.family, table.name)
@@ -101,7 +103,10 @@ impl Parts<'_> {
     }
 
     /// Returns the node's state with those parts alone that are `kept`.
-    pub fn only(&self, kept: impl Fn(Whose) -> bool) -> NodeState {
+    pub fn only(&self, kept: impl Fn(Whose) -> bool) -> Cow<'a, NodeState> {
+        if self.all(&kept) {
+            return Cow::Borrowed(self.dump);
+        }
         let mut state = self.dump.clone();
         state.nftables.tables.retain(|table| kept(self.table(table)));
         self.keep_chains(&mut state.iptables.v4, &kept);
@@ -114,7 +119,23 @@ impl Parts<'_> {
         if !kept(Whose::Foreign) {
             state.ipset.sets.retain(|name, _| name.starts_with("KUBE-"));
         }
-        state
+        Cow::Owned(state)
+    }
+
+    /// Tells whether all parts are kept.
+    fn all(&self, kept: &impl Fn(Whose) -> bool) -> bool {
+        let families = [&self.dump.iptables.v4, &self.dump.iptables.v6];
+        let mut chains = families.iter().flat_map(|rules| rules.tables.values());
+        let is_kept = |(name, chain): (&Name, &Chain)| {
+            (chain.policy != Some(Policy::Drop) || kept(Whose::Foreign))
+                && (chain.policy.is_some() || kept(self.chain(*name)))
+                && chain.rules.iter().all(|rule| kept(self.rule(*name, rule)))
+        };
+        let is_ours = |name: &Name| name.starts_with("KUBE-") || kept(Whose::Foreign);
+        kept(self.ipvs())
+            && self.dump.nftables.tables.iter().all(|table| kept(self.table(table)))
+            && self.dump.ipset.sets.keys().all(is_ours)
+            && chains.all(|table| table.chains.iter().all(is_kept))
     }
 
     /// Returns the rules that are somebody else's.

@@ -26,7 +26,7 @@ struct Side<'a> {
 
 impl<'a> Stories<'a> {
     /// Makes both sides of a drift ready.
-    pub fn new(drift: &'a Drift, proxied: &'a Proxied<'a>) -> Stories<'a> {
+    pub fn new(drift: &'a Drift, dump: &'a NodeState, proxied: &'a Proxied<'a>) -> Stories<'a> {
         let side = |name, state, others| Side {
             name,
             state,
@@ -36,7 +36,7 @@ impl<'a> Stories<'a> {
         };
         let sides = [
             side("should be", &drift.expected, |effect| &effect.found),
-            side("is", &drift.found, |effect| &effect.expected),
+            side("is", drift.completed.as_ref().unwrap_or(dump), |effect| &effect.expected),
         ];
         Stories { proxied, sides }
     }
