@@ -19,7 +19,7 @@ Exit code 1 means that packets fare differently, or may.
 
 Examples:
   kubectl get svc,endpointslices,nodes -A -o yaml | sim diff - --from ipvs --to nftables --all-nodes
-  sim diff cluster.yaml --from iptables@1.34 --to nftables@1.37 --node worker-1
+  sim diff cluster.yaml --from iptables@1.34 --to nftables@1.37 --node worker-1 --output html > move.html
   sim diff cluster.yaml --from nftables --to nftables --config old.yaml --to-config new.yaml
   sim diff cluster.yaml --from ipvs --to nftables --node worker-1 --dump dumps/")]
 pub struct Diff {
@@ -71,6 +71,8 @@ pub enum DiffOutput {
     Text,
     /// For programs.
     Json,
+    /// A page that needs nothing else.
+    Html,
     /// For CI: a test case a cause, a failure if packets differ by it.
     Junit,
 }

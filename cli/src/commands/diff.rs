@@ -63,6 +63,7 @@ fn written(output: DiffOutput, migration: &Migration<'_>) -> Result<String, Fail
     match output {
         DiffOutput::Text => Ok(migration.text()),
         DiffOutput::Json => Ok(migration.json()?),
+        DiffOutput::Html => Ok(migration.page()?),
         DiffOutput::Junit => junit::print("sim diff", &migration.cases()),
     }
 }

@@ -1,7 +1,8 @@
-//! What `sim diff` found, for people, programs and CI.
+//! What `sim diff` found, for people, programs, browsers and CI.
 
 mod cases;
 mod document;
+mod page;
 mod stories;
 mod text;
 

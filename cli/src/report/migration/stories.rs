@@ -15,9 +15,12 @@ use crate::report::story::Story;
 pub struct Stories(BTreeMap<Cause, (Risk, [Told; 2])>);
 
 /// What one side does with a packet.
+#[derive(Default)]
 pub struct Told {
     /// The rules that decide, a line each.
     pub deciding: Vec<String>,
+    /// The whole story.
+    pub whole: String,
 }
 
 impl Stories {
@@ -73,7 +76,8 @@ impl<'a> Teller<'a> {
             is_reply: false,
             cluster: Some(self.moved.cluster),
         };
-        let path = walk.paths.first();
-        Told { deciding: path.map(|path| story.deciding(path)).unwrap_or_default() }
+        let Some(path) = walk.paths.first() else { return Told::default() };
+        let whole = anstream::adapter::strip_str(&story.text(path)).to_string();
+        Told { deciding: story.deciding(path), whole }
     }
 }
