@@ -13,7 +13,7 @@ main() {
   sysctls > "$out/before"
   serve_objects
   start_kube_proxy
-  curl -sf "http://$api/control/delivered?watches=4" > /dev/null
+  await curl -sf --max-time 5 "http://$api/control/delivered?watches=4" > /dev/null
   # A dump counts if no sync was asked for or ran while it was made.
   until [ "${seen:-no}" = "$(synced)" ]; do
     seen=$(await synced)
@@ -37,6 +37,7 @@ make_links() {
 }
 
 serve_objects() {
+  : > "$out/api"
   "$stub_api" --listen 127.0.0.1:0 "$cluster/cluster.yaml" > "$out/api" 2> "$out/api.log" &
   started+=($!)
   api=$(await sed -n 's/^ready //p' "$out/api")
@@ -93,7 +94,7 @@ synced() {
 # Runs a command again and again until it prints something, and prints that.
 await() {
   local printed
-  while printed=$("$@") && [ -z "$printed" ]; do
+  until printed=$("$@") && [ -n "$printed" ]; do
     for process in "${started[@]}"; do
       kill -0 "$process" 2> /dev/null || fail "a process ended while we waited for: $*"
     done
