@@ -37,7 +37,12 @@ pub(super) fn add(moved: &Move<'_>, report: &mut Report) {
             groups.push(group);
         }
     }
-    report.groups.extend(groups);
+    for group in groups {
+        match report.groups.iter_mut().find(|known| known.cause == group.cause) {
+            Some(known) => known.facts.extend(group.facts),
+            None => report.groups.push(group),
+        }
+    }
 }
 
 /// Returns the documented differences that no packet shows.
@@ -101,7 +106,7 @@ fn gather(
     let cause = Cause::Documented(id);
     let facts = facts(moved, view, id);
     // These matter where something is seen of them.
-    if id == Id::D37 && facts.is_empty() {
+    if matches!(id, Id::D28 | Id::D37) && facts.is_empty() {
         return;
     }
     let group = groups

@@ -88,6 +88,7 @@ pub struct Index<'a> {
     pub view: &'a NodeView,
     by_address: HashMap<IpAddr, Vec<usize>>,
     by_node_port: HashMap<(u16, Protocol), Vec<usize>>,
+    by_health_port: HashMap<u16, Vec<usize>>,
 }
 
 impl<'a> Index<'a> {
@@ -95,6 +96,7 @@ impl<'a> Index<'a> {
     #[must_use]
     pub fn new(view: &'a NodeView) -> Index<'a> {
         let (mut by_address, mut by_node_port) = (HashMap::new(), HashMap::new());
+        let mut by_health_port: HashMap<u16, Vec<usize>> = HashMap::new();
         for (number, port) in view.ports.iter().enumerate() {
             for (_, address) in addresses(&port.port) {
                 let ports: &mut Vec<usize> = by_address.entry(address).or_default();
@@ -106,8 +108,11 @@ impl<'a> Index<'a> {
                 let key = (node_port, port.port.key.protocol);
                 by_node_port.entry(key).or_insert_with(Vec::new).push(number);
             }
+            if let Some(health) = port.port.health_check_node_port {
+                by_health_port.entry(health).or_default().push(number);
+            }
         }
-        Index { view, by_address, by_node_port }
+        Index { view, by_address, by_node_port, by_health_port }
     }
 
     /// Returns the view with those ServicePorts alone that have to do with a packet's destination:
@@ -115,7 +120,9 @@ impl<'a> Index<'a> {
     #[must_use]
     pub fn narrow(&self, flow: &Flow) -> NodeView {
         let by_address = self.at(flow.destination).iter();
-        let mut numbers: Vec<usize> = by_address.chain(self.by_port(flow)).copied().collect();
+        let by_health = self.by_health_port.get(&flow.port).into_iter().flatten();
+        let by_number = self.by_port(flow).iter().chain(by_health);
+        let mut numbers: Vec<usize> = by_address.chain(by_number).copied().collect();
         numbers.sort_unstable();
         numbers.dedup();
         let ports = numbers.iter().filter_map(|number| self.view.ports.get(*number));

@@ -160,7 +160,8 @@ impl<'a> Questions<'a> {
         for to in own.filter(|to| self.index.is_first(*to, &port.port.key)) {
             let protocol = port.port.key.protocol;
             let free = |number: &&u16| !self.index.has_port(to, protocol, **number);
-            let others = OTHER_PORTS.iter().find(free).into_iter().chain(&port.port.node_port);
+            let own = port.port.node_port.iter().chain(&port.port.health_check_node_port);
+            let others = OTHER_PORTS.iter().find(free).into_iter().chain(own);
             for number in others {
                 flows.extend(self.dialled(&self.clients, protocol, to, *number));
             }

@@ -31,7 +31,8 @@ pub const D16: About = About {
 pub const D17: About = About {
     title: "choice of endpoint",
     meaning: "iptables and nftables draw at random for each connection; ipvs has schedulers (rr by \
-        default) which know connections, weights or hashes.",
+        default) which know connections, weights or hashes, and those that hash give a client the same \
+        endpoint each time.",
     source: "kubernetes.io, Virtual IPs and Service Proxies",
     risk: Risk::ChangesBalance,
     before: "If a scheduler other than rr is set, find out why: no other mode has least connections or \

@@ -162,7 +162,7 @@ const OF_PORTS: &[(Id, &[Mode], Touches)] = &[
     }),
     (Id::D30, &[Mode::Iptables, Mode::Nftables], |p, _| !p.reachable.is_empty()),
     (Id::D31, &[], |p, m| m.crowd.shares(p)),
-    (Id::D38, &[Mode::Iptables, Mode::Ipvs], |p, _| p.port.health_check_node_port.is_some()),
+    (Id::D38, &[], |p, _| p.port.health_check_node_port.is_some()),
     (Id::D39, &[Mode::Iptables, Mode::Nftables], |p, m| m.crowd.meets_node_port(p)),
     (Id::D40, &[Mode::Iptables, Mode::Nftables], |p, m| {
         let none = |view: &NodeView| view.node_ports.serving(&view.interface_addresses).is_empty();

@@ -37,9 +37,12 @@ pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
     if judgements.contains(&Judgement::Contested) {
         return BTreeSet::from([Id::D31]);
     }
-    // A side that does not do what is written down for it makes no other one an explanation.
-    if judgements.iter().any(|judged| matches!(judged, Judgement::Broken(_))) {
-        return BTreeSet::new();
+    let broken = |(_, judged): &(&Seen<'_>, &Judgement)| matches!(judged, Judgement::Broken(_));
+    let mut broken = sides.iter().zip(&judgements).filter(broken).map(|(side, _)| *side);
+    if let Some(side) = broken.next() {
+        // Two sides that do what is not written down for them do not explain each other.
+        let id = side.peculiar(flow).filter(|_| broken.next().is_none());
+        return id.into_iter().collect();
     }
     let excused: BTreeSet<Id> = judgements.iter().filter_map(excuse).collect();
     if !excused.is_empty() {
@@ -62,6 +65,24 @@ fn telling(ids: BTreeSet<Id>, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
 impl<'a> Seen<'a> {
     fn judged(&self, flow: &Flow) -> Judgement {
         judge_outcomes(self.outcomes, self.view, self.mode, flow)
+    }
+
+    /// Returns what ipvs does beside the promise by the number of a port alone.
+    fn peculiar(self, flow: &Flow) -> Option<Id> {
+        if self.mode != Mode::Ipvs {
+            return None;
+        }
+        let mut outcomes = self.outcomes.branches().iter().map(|(_, outcome)| outcome);
+        let is_local = outcomes.all(|outcome| *outcome == Outcome::Local);
+        let mut ports = self.view.ports.iter().map(|port| &port.port);
+        let named = |number: Option<u16>| number == Some(flow.port);
+        if is_local && ports.any(|port| named(port.health_check_node_port)) {
+            return Some(Id::D38);
+        }
+        let mut ports = self.view.ports.iter().map(|port| &port.port);
+        let is_node_port =
+            ports.any(|port| named(port.node_port) && port.key.protocol == flow.protocol);
+        is_node_port.then_some(Id::D39)
     }
 
     fn owner(&self, flow: &Flow) -> Option<(&'a PortView, Frontend)> {
