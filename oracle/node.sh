@@ -13,15 +13,16 @@ main() {
   sysctls > "$out/before"
   serve_objects
   start_kube_proxy
-  await curl -sf --max-time 5 "http://$api/control/delivered?watches=4" > /dev/null
-  # A dump counts if no sync was asked for or ran while it was made.
-  until [ "${seen:-no}" = "$(synced)" ]; do
-    seen=$(await synced)
-    dump
-  done
+  await delivered > /dev/null
+  dump_synced "$out"
   sysctls > "$out/after"
   changed > "$out/sysctl.txt"
   rm "$out/before" "$out/after"
+  for ((step = 1; ; step++)); do
+    next_event || break
+    mkdir -p "$out/$step"
+    dump_synced "$out/$step"
+  done
 }
 
 make_links() {
@@ -38,7 +39,8 @@ make_links() {
 
 serve_objects() {
   : > "$out/api"
-  "$stub_api" --listen 127.0.0.1:0 "$cluster/cluster.yaml" > "$out/api" 2> "$out/api.log" &
+  "$stub_api" --listen 127.0.0.1:0 ${EVENTS:+--events "$EVENTS"} "$cluster/cluster.yaml" \
+    > "$out/api" 2> "$out/api.log" &
   started+=($!)
   api=$(await sed -n 's/^ready //p' "$out/api")
   rm "$out/api"
@@ -81,6 +83,30 @@ metricsBindAddress: 127.0.0.1:10249
 END
 }
 
+# Makes the next of the changes, if there is one, and waits until kube-proxy has taken it in: it counts an event of
+# a Service once for each family, and one of an EndpointSlice once.
+next_event() {
+  local taken given
+  taken=$(taken_in) given=$(given)
+  curl -sf -X POST "http://$api/control/next" > /dev/null || return 1
+  await has_taken_in $((taken + $(given) - given)) > /dev/null
+}
+
+# Prints what the stand-in says once kube-proxy has its four watches open and each was given all there is.
+delivered() { curl -sf --max-time 5 "http://$api/control/delivered?watches=4"; }
+
+given() {
+  await delivered | sed -E 's/.*"EndpointSlice":([0-9]+).*"Service":([0-9]+).*/\1 \2/' |
+    awk '{ print $1 + 2 * $2 }'
+}
+
+taken_in() {
+  curl -s "$metrics" |
+    awk '/^kubeproxy_sync_proxy_rules_(service|endpoint)_changes_total/ { sum += $2 } END { print sum + 0 }'
+}
+
+has_taken_in() { [ "$(taken_in)" -lt "$1" ] || echo yes; }
+
 # Prints when each family was synced last, if both have been since they were last asked to.
 synced() {
   { curl -s "$metrics" || true; } | awk '
@@ -113,7 +139,17 @@ fail() {
 # Counters, dates and the random seeds of sets say nothing about what kube-proxy asked for.
 clean() { sed -E '/^# (Generated|Completed)/d; s/ initval 0x[0-9a-f]+//; s/\[[0-9]+:[0-9]+\]/[0:0]/'; }
 
+# A dump counts if no sync was asked for or ran while it was made.
+dump_synced() {
+  local seen=no
+  until [ "$seen" = "$(synced)" ]; do
+    seen=$(await synced)
+    dump "$1"
+  done
+}
+
 dump() {
+  local out=$1
   case $mode in
     nftables)
       nft list ruleset > "$out/nft.txt"

@@ -7,8 +7,10 @@
 # addr.txt; and sysctl.txt with the sysctls that kube-proxy changed, config.yaml, kube-proxy.log.
 #
 # CLUSTER: a folder with cluster.yaml and perhaps config.yaml, or the name of one in snapshots/corpus or
-# snapshots/faults. MODE: nftables, iptables, or ipvs, which runs in user-mode Linux. The node is node-a (NODE), with
-# 192.0.2.10/24 and 2001:db8:1::a/64 (NODE_ADDRESSES) on eth0, and waits 600 seconds at most (PATIENCE).
+# snapshots/faults. MODE: nftables, iptables, or ipvs, which runs in user-mode Linux. Variables: the node is NODE
+# (node-a), with NODE_ADDRESSES (192.0.2.10/24 2001:db8:1::a/64) on eth0, and waits PATIENCE seconds at most (600).
+# EVENTS is a file of changes, a list of `apply: OBJECT` and `delete: {kind, namespace, name}`, which are made after
+# that one by one, each recorded in OUT/1, OUT/2 and so on when kube-proxy has synced it.
 #
 # Debian packages: nftables, iptables, iproute2, curl; for ipvs ipset, ipvsadm and what uml.sh names. Go and Rust.
 set -euo pipefail
@@ -22,6 +24,7 @@ for cluster in "$1" "$root/snapshots/corpus/$1" "$root/snapshots/faults/$1" ''; 
 done
 [ -n "$cluster" ] || { echo "record.sh: no cluster.yaml in $1, which is no name in snapshots either" >&2; exit 2; }
 mkdir -p "$out"
+[ -z "${EVENTS:-}" ] || export EVENTS=$(realpath "$EVENTS")
 
 kube_proxy=$("$here/build.sh" "$version")
 cargo build --quiet --manifest-path "$root/Cargo.toml" -p kps-stub-api

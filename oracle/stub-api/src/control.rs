@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `POST /control/apply`, body: YAML or JSON | adds or replaces the objects |
 //! | `DELETE /control/KIND/NAMESPACE/NAME`, `DELETE /control/KIND/NAME` | deletes an object |
+//! | `POST /control/next` | makes the next change of the files of events; 404 when all are made |
 //! | `GET /control/delivered?watches=N` | answers when N watches are open, or more, and every one has been given all changes |
 //!
-//! Each answers with the resource version that it led to. That a watch was given a change does not say
-//! that kube-proxy has acted on it: its rules, or its metrics, tell that.
+//! Each answers with the resource version that it led to, `delivered` also with the number of events of
+//! each kind that watches were given. That a watch was given a change does not say that kube-proxy has
+//! acted on it: its metrics tell that, which count the changes that it took in, and when it has synced.
 
 use std::sync::Arc;
 
@@ -17,9 +19,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
+use crate::event::Event;
 use crate::object::{self, Key};
+use crate::resource::Resource;
 use crate::store::Store;
 
 /// Returns the routes of the control interface.
@@ -35,6 +39,7 @@ pub fn routes(store: Arc<Store>) -> Router {
         };
     Router::new()
         .route("/control/apply", post(apply))
+        .route("/control/next", post(next))
         .route("/control/delivered", get(delivered))
         .route("/control/{kind}/{name}", delete(named))
         .route("/control/{kind}/{namespace}/{name}", delete(namespaced))
@@ -49,6 +54,19 @@ async fn apply(State(store): State<Arc<Store>>, text: String) -> Response {
             Json(json!({"version": version, "applied": applied})).into_response()
         }
         Err(error) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
+    }
+}
+
+async fn next(State(store): State<Arc<Store>>) -> Response {
+    match store.next() {
+        Some((Event::Apply(objects), version)) => {
+            Json(json!({"version": version, "applied": objects.len()})).into_response()
+        }
+        Some((Event::Delete(resource, key), version)) => {
+            Json(json!({"version": version, "deleted": format!("{resource} {key}")}))
+                .into_response()
+        }
+        None => refuse(StatusCode::NOT_FOUND, "all changes are made"),
     }
 }
 
@@ -72,7 +90,10 @@ struct Expected {
 
 async fn delivered(State(store): State<Arc<Store>>, Query(expected): Query<Expected>) -> Response {
     let (version, watches) = store.until_delivered(expected.watches).await;
-    Json(json!({"version": version, "watches": watches})).into_response()
+    let count =
+        |resource: Resource| (resource.kind().to_owned(), store.handed_out(resource).into());
+    let events: Map<String, Value> = Resource::ALL.into_iter().map(count).collect();
+    Json(json!({"version": version, "watches": watches, "events": events})).into_response()
 }
 
 fn refuse(code: StatusCode, message: &str) -> Response {

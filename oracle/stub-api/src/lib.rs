@@ -1,11 +1,13 @@
 //! A stand-in for the API server: what a real kube-proxy needs of one, and no more.
 //!
-//! Texts become objects ([`object`]) of the kinds that kube-proxy reads ([`resource`]); the [`store`]
+//! Texts become objects ([`object`]) of the kinds that kube-proxy reads ([`resource`]), or changes of them
+//! that wait for their turn ([`event`]); the [`store`]
 //! gives each change a version and remembers it; [`api`] lists objects, and streams changes
 //! ([`watch`]) through selectors ([`selector`]); [`control`] makes the changes, one by one.
 
 pub mod api;
 pub mod control;
+pub mod event;
 pub mod object;
 pub mod resource;
 pub mod selector;

@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use kps_stub_api::event::{self, EventError};
 use kps_stub_api::object::{self, ObjectError};
 use kps_stub_api::routes;
 use kps_stub_api::store::Store;
@@ -15,13 +16,16 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 
 /// Serves Services, EndpointSlices, Nodes and ServiceCIDRs from files. Prints "ready" and its address
-/// once it listens. POST /control/apply, DELETE /control/KIND/NAMESPACE/NAME and GET
+/// once it listens. POST /control/apply, POST /control/next, DELETE /control/KIND/NAMESPACE/NAME and GET
 /// /control/delivered?watches=N change what is served and wait until it was handed out.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The address to listen at; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8001")]
     listen: SocketAddr,
+    /// A list of changes that wait for POST /control/next: apply: OBJECT, delete: {kind, namespace, name}
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
     /// Files of objects, YAML or JSON
     files: Vec<PathBuf>,
 }
@@ -32,6 +36,8 @@ enum Failure {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
     Invalid { path: PathBuf, source: ObjectError },
+    #[error("{}: {source}", path.display())]
+    Events { path: PathBuf, source: EventError },
     #[error("cannot serve at {address}: {source}")]
     Serve { address: SocketAddr, source: io::Error },
 }
@@ -50,15 +56,20 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> Result<(), Failure> {
     let store = Arc::new(Store::default());
     for path in arguments.files {
-        let text = fs::read_to_string(&path)
-            .map_err(|source| Failure::Unreadable { path: path.clone(), source })?;
-        let objects = object::read(&text)
-            .map_err(|source| Failure::Invalid { path: path.clone(), source })?;
-        store.apply(objects);
+        let objects = object::read(&read(&path)?);
+        store.apply(objects.map_err(|source| Failure::Invalid { path, source })?);
+    }
+    if let Some(path) = arguments.events {
+        let events = event::read(&read(&path)?);
+        store.plan(events.map_err(|source| Failure::Events { path, source })?);
     }
     serve(&store, arguments.listen)
         .await
         .map_err(|source| Failure::Serve { address: arguments.listen, source })
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|source| Failure::Unreadable { path: path.to_owned(), source })
 }
 
 async fn serve(store: &Arc<Store>, address: SocketAddr) -> io::Result<()> {

@@ -3,6 +3,8 @@
 //! An object stays what was written, field by field: what kube-proxy makes of an odd one is what is to
 //! be seen.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -27,6 +29,15 @@ pub struct Key {
     pub namespace: String,
     /// The name within the namespace.
     pub name: String,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => f.write_str(&self.name),
+            namespace => write!(f, "{namespace}/{}", self.name),
+        }
+    }
 }
 
 /// Why a text has no objects to serve.
@@ -66,6 +77,17 @@ pub fn read(text: &str) -> Result<Vec<Object>, ObjectError> {
             .map_err(|source| ObjectError::Syntax { document: number + 1, source })?;
         collect(value, &mut objects)?;
     }
+    Ok(objects)
+}
+
+/// Returns the objects of a value: itself, or the items of a List.
+///
+/// # Errors
+///
+/// If an object has no name.
+pub fn of(value: Value) -> Result<Vec<Object>, ObjectError> {
+    let mut objects = Vec::new();
+    collect(value, &mut objects)?;
     Ok(objects)
 }
 

@@ -3,22 +3,26 @@
 //! One counter gives every change its resource version, as etcd's revision does. Nothing is ever
 //! compacted: a watch may begin at any version that was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::event::Event as Planned;
 use crate::object::{Key, Object, text};
 use crate::resource::Resource;
 use crate::selector::Selector;
 
-/// The objects, their history, and how far each open watch has come.
+/// The objects, their history, what is to happen yet, and how far each open watch has come.
 #[derive(Debug)]
 pub struct Store {
     state: watch::Sender<State>,
     positions: watch::Sender<BTreeMap<u64, u64>>,
     watches: AtomicU64,
+    handed_out: Mutex<BTreeMap<Resource, u64>>,
+    planned: Mutex<VecDeque<Planned>>,
 }
 
 /// The objects at a version, and the events that led there.
@@ -73,6 +77,8 @@ impl Default for Store {
             state: watch::Sender::new(State::default()),
             positions: watch::Sender::new(BTreeMap::new()),
             watches: AtomicU64::new(0),
+            handed_out: Mutex::default(),
+            planned: Mutex::default(),
         }
     }
 }
@@ -89,6 +95,32 @@ impl Store {
         let mut deleted = None;
         self.state.send_modify(|state| deleted = state.delete(resource, key));
         deleted
+    }
+
+    /// Puts changes off until [`Store::next`] asks for them.
+    pub fn plan(&self, events: Vec<Planned>) {
+        held(&self.planned).extend(events);
+    }
+
+    /// Makes the next change that was planned. Returns it with the version that it led to, which is the
+    /// old one if there was nothing to delete; `None` when all are made.
+    pub fn next(&self) -> Option<(Planned, u64)> {
+        let event = held(&self.planned).pop_front()?;
+        let made = match &event {
+            Planned::Apply(objects) => Some(self.apply(objects.clone())),
+            Planned::Delete(resource, key) => self.delete(*resource, key),
+        };
+        Some((event, made.unwrap_or_else(|| self.state.borrow().version)))
+    }
+
+    /// Counts an event that a watch is given.
+    pub fn hand_out(&self, resource: Resource) {
+        *held(&self.handed_out).entry(resource).or_default() += 1;
+    }
+
+    /// Returns how many events of a kind watches were given so far, all together.
+    pub fn handed_out(&self, resource: Resource) -> u64 {
+        held(&self.handed_out).get(&resource).copied().unwrap_or_default()
     }
 
     /// Returns a view on the state that tells when it changes.
@@ -202,6 +234,10 @@ impl Event {
             (false, false) => None,
         }
     }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn set_metadata(object: &mut Value, field: &str, text: &str) {

@@ -34,6 +34,9 @@ pub struct Request {
     pub timeout: Option<Duration>,
 }
 
+/// The type of an event that only says how far the watch has come.
+const BOOKMARK: &str = "BOOKMARK";
+
 struct Watch {
     store: Arc<Store>,
     state: Receiver<State>,
@@ -76,11 +79,15 @@ impl Watch {
             return None;
         }
         if let Some(event) = self.initial.pop_front() {
+            if event["type"] != BOOKMARK {
+                self.store.hand_out(self.request.resource);
+            }
             return Some(event);
         }
         self.store.delivered(self.number, self.version);
         loop {
             if let Some(event) = self.pending() {
+                self.store.hand_out(self.request.resource);
                 return Some(event);
             }
             self.store.delivered(self.number, self.version);
@@ -148,5 +155,5 @@ fn bookmark(resource: Resource, version: u64, annotations: Value) -> Value {
         "apiVersion": resource.api_version(),
         "metadata": metadata,
     });
-    event("BOOKMARK", &object)
+    event(BOOKMARK, &object)
 }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
 use kps_stub_api::store::Store;
-use kps_stub_api::{object, routes};
+use kps_stub_api::{event, object, routes};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -196,7 +196,8 @@ async fn delivered_waits_for_the_slowest_watch() {
     assert!(!wait.is_finished());
     // The next read says that the event before has been taken.
     let reading = tokio::spawn(async move { watch.next().await });
-    assert_eq!(wait.await.unwrap(), json!({"version": 4, "watches": 1}));
+    let events = json!({"Service": 1, "EndpointSlice": 0, "Node": 0, "ServiceCIDR": 0});
+    assert_eq!(wait.await.unwrap(), json!({"version": 4, "watches": 1, "events": events}));
     reading.abort();
 }
 
@@ -211,8 +212,23 @@ async fn delivered_waits_for_as_many_watches_as_are_expected() {
     assert!(!wait.is_finished());
     let mut watch = Watch::open(&server, "resourceVersion=3").await;
     let reading = tokio::spawn(async move { watch.next().await });
-    assert_eq!(wait.await.unwrap(), json!({"version": 3, "watches": 1}));
+    assert_eq!(wait.await.unwrap()["watches"], 1);
     reading.abort();
+}
+
+#[tokio::test]
+async fn planned_changes_are_made_one_by_one() {
+    let store = Arc::new(Store::default());
+    let text = "[{apply: {kind: Node, metadata: {name: n}}}, {delete: {kind: Node, name: n}}]";
+    store.plan(event::read(text).unwrap());
+    let server = routes(&store);
+    let next = async || ask(&server, "POST", "/control/next", String::new()).await;
+    assert_eq!(get(&server, "/api/v1/nodes/n").await.0, StatusCode::NOT_FOUND);
+    assert_eq!(next().await.1, json!({"version": 1, "applied": 1}));
+    assert_eq!(get(&server, "/api/v1/nodes/n").await.0, StatusCode::OK);
+    assert_eq!(next().await.1, json!({"version": 2, "deleted": "Node n"}));
+    assert_eq!(get(&server, "/api/v1/nodes/n").await.0, StatusCode::NOT_FOUND);
+    assert_eq!(next().await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
