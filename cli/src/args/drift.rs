@@ -21,12 +21,14 @@ nothing for any Service counts with --strict.
 Examples:
   kubectl get svc,endpointslices,nodes -A -o yaml | sim drift - --dump dumps/ --node worker-1
   sim drift cluster.yaml --dump dumps/ --node worker-1 --config kube-proxy.yaml --mode nftables
+  sim drift cluster.yaml --dump dumps-of-nodes/ --all-nodes
   sim drift cluster.yaml --dump dumps/ --node worker-1 --traces --output junit > drift.xml")]
 pub struct Drift {
     /// Objects: files, directories, or `-` for standard input; YAML or JSON, as kubectl prints them
     #[arg(value_name = "CLUSTER", required = true)]
     cluster: Vec<PathBuf>,
-    /// The directory with the node's dumps: nft.txt, iptables-save.txt, addr.txt, route.txt, …
+    /// The directory with the node's dumps: nft.txt, iptables-save.txt, addr.txt, route.txt, …; with
+    /// all nodes, with such a directory for each, under its name
     #[arg(long, value_name = "DIR")]
     pub dump: PathBuf,
     /// The mode of kube-proxy, or auto: the one that fits the dump best
@@ -35,6 +37,9 @@ pub struct Drift {
     /// The node to look at [default: hostnameOverride, else the only Node]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
+    /// Look at every node, and tell what is the same on several once
+    #[arg(long, conflicts_with_all = ["node", "traces"])]
+    pub all_nodes: bool,
     /// A KubeProxyConfiguration, or some of its fields
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -88,7 +93,7 @@ impl Drift {
             cluster: self.cluster.clone(),
             mode: None,
             node: self.node.clone(),
-            all_nodes: false,
+            all_nodes: self.all_nodes,
             config: self.config.clone(),
             kube_version: KubeVersion::NEWEST,
             strict: self.strict,

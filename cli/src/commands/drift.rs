@@ -1,25 +1,37 @@
-//! `sim drift`: what a node has against what it should have.
+//! `sim drift`: what nodes have against what they should have.
 
 use std::io::Write;
+use std::path::Path;
 
 use kps_compare::drift::{self, Drift, Settings, Subject};
-use kps_model::{KubeVersion, Mode};
+use kps_model::{Config, KubeVersion, Mode};
 
 use crate::Verdict;
 use crate::args::{self, CheckOutput, Guess};
-use crate::cluster::{Objects, Proxied};
+use crate::cluster::Objects;
 use crate::dump::{Dumped, read_parts};
 use crate::error::Failure;
-use crate::report::drift::{Drifted, Stories};
+use crate::report::diagnostics::error;
+use crate::report::drift::{Drifted, Nodes, Stories};
 use crate::report::junit;
 
-/// Holds a node's dumps against its objects, and writes what is not as it should be.
+/// Holds dumps against objects, and writes what is not as it should be.
 pub fn run(arguments: &args::Drift) -> Result<Verdict, Failure> {
     let objects = Objects::load_in(&arguments.cluster(), &modes(arguments))?;
-    let Some(node) = objects.nodes.first() else { return Err(Failure::NoNode) };
-    let Some(proxied) = objects.seen_by(node).next() else { return Err(Failure::NoNode) };
-    let dumped = read_parts(&arguments.dump, Some(&proxied))?;
-    let drift = find(arguments, &proxied, &objects, &dumped)?;
+    let (text, is_fine) = match objects.nodes.as_slice() {
+        [node] if !arguments.all_nodes => of_node(arguments, &objects, node)?,
+        nodes => of_nodes(arguments, &objects, nodes)?,
+    };
+    anstream::stdout().lock().write_all(text.as_bytes())?;
+    Ok(if is_fine { objects.verdict } else { Verdict::Findings })
+}
+
+fn of_node(
+    arguments: &args::Drift,
+    objects: &Objects,
+    node: &str,
+) -> Result<(String, bool), Failure> {
+    let (drift, dumped) = find(arguments, objects, node, &arguments.dump)?;
     let in_mode = objects.seen_by(node).find(|proxied| proxied.mode == drift.fit.mode);
     let told = in_mode.as_ref().filter(|_| arguments.traces);
     let stories = told.map(|proxied| Stories::new(&drift, &dumped.state, proxied));
@@ -29,9 +41,40 @@ pub fn run(arguments: &args::Drift) -> Result<Verdict, Failure> {
         CheckOutput::Json => format!("{:#}\n", drifted.json()),
         CheckOutput::Junit => junit::print("sim drift", &drifted.cases())?,
     };
-    anstream::stdout().lock().write_all(text.as_bytes())?;
     let is_fine = drift.findings.is_empty() || (drift.is_harmless() && !arguments.strict);
-    Ok(if is_fine { objects.verdict } else { Verdict::Findings })
+    Ok((text, is_fine))
+}
+
+/// Looks at the dumps of every node, in a directory of its name each. One that cannot be read does
+/// not hide the rest.
+fn of_nodes(
+    arguments: &args::Drift,
+    objects: &Objects,
+    names: &[String],
+) -> Result<(String, bool), Failure> {
+    let mut nodes = Nodes::default();
+    for node in names {
+        match find(arguments, objects, node, &arguments.dump.join(node)) {
+            Ok((drift, dumped)) => nodes.add(node, drift, &dumped.missing),
+            Err(failure) => {
+                error(&format!("{node}: {failure}"));
+                nodes.add_unread(node);
+            }
+        }
+    }
+    let judged = nodes.judge();
+    if judged.is_empty() {
+        let dir = arguments.dump.display();
+        return Err(Failure::Usage(format!(
+            "{dir} holds the dumps of no node, each in its folder"
+        )));
+    }
+    let text = match arguments.output {
+        CheckOutput::Text => judged.text(),
+        CheckOutput::Json => format!("{:#}\n", judged.json()),
+        CheckOutput::Junit => junit::print("sim drift", &judged.cases())?,
+    };
+    Ok((text, judged.is_fine(arguments.strict)))
 }
 
 /// Returns the modes to try, the likeliest first: that of the configuration, then the newest.
@@ -46,49 +89,50 @@ fn modes(arguments: &args::Drift) -> Vec<Option<Mode>> {
 
 fn find(
     arguments: &args::Drift,
-    proxied: &Proxied<'_>,
     objects: &Objects,
-    dumped: &Dumped,
-) -> Result<Drift, Failure> {
-    let mut configs = objects.configs().to_vec();
-    let mut seen = Vec::new();
-    configs.retain(|config| {
-        let is_new = !seen.contains(&config.mode);
-        seen.push(config.mode);
-        is_new
-    });
-    if let [only] = configs.as_slice() {
-        comparable(only.mode, arguments, dumped)?;
-    }
+    node: &str,
+    dir: &Path,
+) -> Result<(Drift, Dumped), Failure> {
+    let Some(proxied) = objects.seen_by(node).next() else { return Err(Failure::NoNode) };
+    let dumped = read_parts(dir, Some(&proxied))?;
+    let configs = each_mode_once(objects.configs());
     let versions = match arguments.kube_version {
         Guess::Given(version) => vec![version],
         Guess::Auto => KubeVersion::ALL.into_iter().rev().collect(),
     };
     let is_given = arguments.config.is_some();
     let found = drift::find(&Subject {
-        cluster: proxied.cluster,
-        node: proxied.node,
+        cluster: &objects.cluster,
+        node,
         configs: &configs,
         settings: if is_given { Settings::Given } else { Settings::Found },
         versions: &versions,
         dump: &dumped.state,
         unseen: &dumped.missing,
     });
-    let drift = found.ok_or(Failure::NoInput)?;
-    comparable(drift.fit.mode, arguments, dumped)?;
-    Ok(drift)
+    let drift = found.ok_or_else(|| incomparable(&configs, dir))?;
+    Ok((drift, dumped))
 }
 
-/// Tells whether the dumps have the file in which the rules of a mode are.
-fn comparable(mode: Mode, arguments: &args::Drift, dumped: &Dumped) -> Result<(), Failure> {
-    // Either of the two families can do without the other.
-    let least = if mode == Mode::Iptables { 2 } else { 1 };
-    let files: Vec<&str> = drift::files(mode).iter().take(least).copied().collect();
-    if files.iter().all(|file| dumped.missing.contains(file)) {
-        let (dir, files) = (arguments.dump.display(), files.join(" or "));
-        return Err(Failure::Usage(format!(
-            "{dir} holds nothing to compare in {mode} mode: {files} is missing"
-        )));
+fn each_mode_once(configs: &[Config]) -> Vec<Config> {
+    let mut once: Vec<Config> = Vec::new();
+    for config in configs {
+        if once.iter().all(|known| known.mode != config.mode) {
+            once.push(config.clone());
+        }
     }
-    Ok(())
+    once
+}
+
+/// Says that the dumps lack the files in which the rules of modes are.
+fn incomparable(configs: &[Config], dir: &Path) -> Failure {
+    let modes: Vec<&str> = configs.iter().map(|config| config.mode.as_str()).collect();
+    let files = configs.iter().flat_map(|config| drift::needed(config.mode));
+    let files: Vec<&str> = files.copied().collect();
+    Failure::Usage(format!(
+        "{} holds nothing to compare in {} mode: {} is missing",
+        dir.display(),
+        modes.join(" or "),
+        files.join(" or ")
+    ))
 }

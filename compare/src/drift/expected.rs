@@ -19,8 +19,14 @@ use super::lines::{self, Line};
 use super::owners::Owners;
 use super::parts::{self, DEVICE, Parts, Whose};
 
-/// Returns the files of a dump in which kube-proxy's rules are, those first without which nothing can be
-/// compared.
+/// Returns the files of a dump of which at least one must be there, or nothing can be compared.
+#[must_use]
+pub fn needed(mode: Mode) -> &'static [&'static str] {
+    let least = if mode == Mode::Iptables { 2 } else { 1 };
+    files(mode).get(..least).unwrap_or_default()
+}
+
+/// Returns the files of a dump in which kube-proxy's rules are.
 #[must_use]
 pub fn files(mode: Mode) -> &'static [&'static str] {
     match mode {

@@ -15,7 +15,8 @@ use super::{Drift, Effect, Finding, Kind, Subject, leftovers, packets};
 use crate::lint;
 use crate::lint::Scene;
 
-/// Holds a dump against what the node should have; `None` if no configuration or release is given.
+/// Holds a dump against what the node should have; `None` if it lacks the files of every mode that
+/// there is a configuration for.
 #[must_use]
 pub fn find(subject: &Subject<'_>) -> Option<Drift> {
     let Best { expected, lines, fit } = best(subject)?;

@@ -6,7 +6,7 @@
 
 use kps_model::{Config, KubeVersion, Mode};
 
-use super::expected::Expected;
+use super::expected::{Expected, needed};
 use super::lines::Line;
 use super::parts;
 use super::settings::{self, Setting};
@@ -50,7 +50,7 @@ pub(super) struct Best {
     pub fit: Fit,
 }
 
-/// Returns what fits best; `None` if there is nothing to try.
+/// Returns what fits best; `None` if the dump shows none of the modes that are to be tried.
 pub(super) fn best(subject: &Subject<'_>) -> Option<Best> {
     let fits = candidates(subject).into_iter().filter_map(|config| of_mode(subject, config));
     let mut fits: Vec<Best> = fits.collect();
@@ -66,9 +66,12 @@ pub(super) fn best(subject: &Subject<'_>) -> Option<Best> {
     Some(best)
 }
 
-/// Returns the configurations in whose modes the dump has something; if in none, all.
+/// Returns the configurations in whose modes the dump has something; if in none, all that it could
+/// show.
 fn candidates<'s>(subject: &Subject<'s>) -> Vec<&'s Config> {
-    let configs: Vec<&Config> = subject.configs.iter().collect();
+    let is_seen =
+        |config: &&Config| needed(config.mode).iter().any(|file| !subject.unseen.contains(file));
+    let configs: Vec<&Config> = subject.configs.iter().filter(is_seen).collect();
     let shown = configs.iter().filter(|config| parts::shows(config.mode, subject.dump));
     let shown: Vec<&Config> = shown.copied().collect();
     if shown.is_empty() { configs } else { shown }
@@ -131,6 +134,7 @@ fn tried(subject: &Subject<'_>, config: &Config, version: KubeVersion) -> Best {
 }
 
 /// Returns the configuration with the settings that the dump suggests, as far as they fit better.
+/// Where hardly anything fits, nothing can be read from the rest.
 fn with_settings(subject: &Subject<'_>, config: &Config, best: &Best) -> Option<Config> {
     let version = *best.fit.versions.first()?;
     let shown = settings::Shown::of(subject.dump, config.mode);
@@ -151,7 +155,8 @@ fn with_settings(subject: &Subject<'_>, config: &Config, best: &Best) -> Option<
             break;
         }
     }
-    (least < best.fit.off).then_some(chosen)
+    let is_poor = is_poor(best.fit.expected, least);
+    (least < best.fit.off && !is_poor).then_some(chosen)
 }
 
 impl Best {
@@ -165,10 +170,13 @@ impl Best {
 }
 
 impl Fit {
-    /// Returns the share of what should be there that is as it should be, in percent.
+    /// Tells whether more is off than is as it should be, so that nothing fits well.
     #[must_use]
-    pub fn percent(&self) -> u8 {
-        let same = self.expected.saturating_sub(self.off);
-        u8::try_from((same * 100).checked_div(self.expected).unwrap_or(100)).unwrap_or(100)
+    pub fn is_poor(&self) -> bool {
+        is_poor(self.expected, self.off)
     }
+}
+
+fn is_poor(expected: usize, off: usize) -> bool {
+    off > expected / 2
 }

@@ -20,6 +20,7 @@ mod findings;
 mod fit;
 mod leftovers;
 mod lines;
+mod merge;
 mod owners;
 mod packets;
 mod parts;
@@ -32,10 +33,11 @@ use kps_model::{Cluster, Config, KubeVersion, Mode};
 use kps_ruleset::NodeState;
 use num_rational::BigRational;
 
-pub use expected::files;
+pub use expected::{files, needed};
 pub use findings::find;
 pub use fit::{Fit, Other};
 pub use lines::{Change, Line};
+pub use merge::{Merged, Shared};
 pub use settings::Setting;
 
 /// What is held against what.
@@ -134,7 +136,40 @@ pub struct Effect {
 /// Outcomes with their exact shares, in order.
 pub type Outcomes = Vec<(Outcome, BigRational)>;
 
+impl Effect {
+    /// Returns the kinds of what should become of packets.
+    #[must_use]
+    pub fn expected_kinds(&self) -> BTreeSet<&'static str> {
+        kinds(&self.expected)
+    }
+
+    /// Returns the kinds of what becomes of packets.
+    #[must_use]
+    pub fn found_kinds(&self) -> BTreeSet<&'static str> {
+        kinds(&self.found)
+    }
+}
+
+fn kinds(outcomes: &Outcomes) -> BTreeSet<&'static str> {
+    let kind = |outcome: &Outcome| match outcome {
+        Outcome::Deliver(delivery) if delivery.source.is_rewritten() => "masqueraded",
+        Outcome::Deliver(_) => "delivered",
+        Outcome::Reject(_) => "refused",
+        Outcome::Drop => "dropped",
+        Outcome::Local => "local",
+        Outcome::Pass(_) => "passed",
+        Outcome::Unknown(_) => "unknown",
+    };
+    outcomes.iter().map(|(outcome, _)| kind(outcome)).collect()
+}
+
 impl Finding {
+    /// Tells whether it is left over and changes nothing for any packet that was asked.
+    #[must_use]
+    pub fn is_harmless(&self) -> bool {
+        matches!(self.kind, Kind::LeftOver(_)) && self.effects.is_empty()
+    }
+
     /// Returns the ServicePorts whose packets are treated otherwise, each once, in order.
     #[must_use]
     pub fn services(&self) -> Vec<&str> {
@@ -147,10 +182,7 @@ impl Drift {
     /// Tells whether all there is to tell is what is left over and changes nothing.
     #[must_use]
     pub fn is_harmless(&self) -> bool {
-        let is_harmless = |finding: &Finding| {
-            matches!(finding.kind, Kind::LeftOver(_)) && finding.effects.is_empty()
-        };
-        self.findings.iter().all(is_harmless)
+        self.findings.iter().all(Finding::is_harmless)
     }
 
     /// Returns the ServicePorts for which a packet is treated otherwise, each once, in order.

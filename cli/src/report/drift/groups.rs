@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kps_compare::drift::{Effect, Outcomes};
-use kps_flow::Outcome;
+use kps_compare::drift::Effect;
 
 /// Effects by one kind of address, with the same kinds of outcome.
 pub struct Group<'a> {
@@ -16,7 +15,7 @@ pub fn groups(effects: &[Effect]) -> Vec<Group<'_>> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for effect in effects {
-        let key = (effect.frontend, kinds(&effect.expected), kinds(&effect.found));
+        let key = (effect.frontend, effect.expected_kinds(), effect.found_kinds());
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.effects.push(effect),
@@ -38,18 +37,4 @@ impl Group<'_> {
         let services: BTreeSet<_> = self.effects.iter().map(|effect| &effect.service).collect();
         services.into_iter().cloned().collect()
     }
-}
-
-/// Returns the kinds of outcomes.
-fn kinds(outcomes: &Outcomes) -> BTreeSet<&'static str> {
-    let kind = |outcome: &Outcome| match outcome {
-        Outcome::Deliver(delivery) if delivery.source.is_rewritten() => "masqueraded",
-        Outcome::Deliver(_) => "delivered",
-        Outcome::Reject(_) => "refused",
-        Outcome::Drop => "dropped",
-        Outcome::Local => "local",
-        Outcome::Pass(_) => "passed",
-        Outcome::Unknown(_) => "unknown",
-    };
-    outcomes.iter().map(|(outcome, _)| kind(outcome)).collect()
 }
