@@ -50,6 +50,15 @@ fn shows(kernel: Kernel, tools: &[&str]) {
     assert_same(&written, &document.to_string());
 }
 
+#[test]
+fn files_that_are_named_are_there() {
+    let text = fs::read_to_string(root().join("docs/kernel-facts.md")).unwrap();
+    let named =
+        text.split('`').map(Path::new).filter(|word| word.extension() == Some("rs".as_ref()));
+    let gone: Vec<&Path> = named.filter(|file| !root().join(file).is_file()).collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
 /// Held while the document is compared, and perhaps written.
 static DOCUMENT: Mutex<()> = Mutex::new(());
 
