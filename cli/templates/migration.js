@@ -6,13 +6,13 @@
     ['search', 'cause', 'risk', 'only', 'count', 'grid', 'head', 'rows', 'detail'].map(byId);
   const HEIGHT = 28, LETTERS = ['P', 'R', 'N', 'O'], SPARE = 8, MANY = 200;
 
-  // A row is [label, kinds that it has as bits, cells]; a cell is [kind * 4 + client, who, where to,
-  // left outcomes, right outcomes, causes, risk], all but the destination by number.
+  // A row is [label, kinds that it has as bits, destinations, cells]; a cell is [kind * 4 + client, who,
+  // destination, left outcomes, right outcomes, causes, risk], all by number.
   const kinds = data.kinds.map((name, number) => ({ name, number }))
     .filter(({ number }) => data.rows.some((row) => row[1] >> number & 1));
   const indexed = data.rows.map((row, number) => ({
-    number, label: row[0], text: row[0].toLowerCase(), has: row[1],
-    cells: new Map(row[2].map((cell) => [cell[0], cell])),
+    number, label: row[0], text: row[0].toLowerCase(), has: row[1], places: row[2],
+    cells: new Map(row[3].map((cell) => [cell[0], cell])),
   }));
   let shown = indexed, chosen = null;
 
@@ -99,11 +99,12 @@
     filter();
   };
 
-  const bars = (side) => data.sides[side].map(([text, share, percent]) => {
+  const bars = (side) => data.sides[side][0].map(([text, number]) => {
+    const [share, percent] = data.shares[number];
     const bar = make('i');
     bar.style.width = `${percent}%`;
     return make('div', { className: `bar ${data.fates[text]}` }, [bar, make('b', { textContent: share }), ` ${data.texts[text]}`]);
-  });
+  }).concat(data.sides[side][1] ? [make('p', { className: 'hint', textContent: `and ${data.sides[side][1]} more` })] : []);
 
   const choose = (row, cell) => {
     chosen = cell;
@@ -119,7 +120,7 @@
       make('h3', { textContent: row.label }),
       make('p', { className: 'hint', textContent: `${data.kinds[place >> 2]}, ${data.clients[place & 3]}` }),
       make('span', { className: `badge ${data.risks[level][1]}`, textContent: data.risks[level][0] }),
-      make('p', { className: 'flow', textContent: `${data.who[who]} to ${to}` }),
+      make('p', { className: 'flow', textContent: `${data.who[who]} to ${row.places[to]}` }),
       make('h4', { textContent: data.names[0] }), ...bars(left),
       make('h4', { textContent: data.names[1] }), ...bars(right),
       make('h4', { textContent: 'because' }), make('div', { className: 'causes' }, links.length ? links : ['nothing documented']),

@@ -1,9 +1,11 @@
 //! From two sides of a node to a report.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kps_flow::Family;
 use kps_model::{Cluster, NodeView};
+use rayon::prelude::*;
 
 use super::beyond;
 use super::cause::Cause;
@@ -11,7 +13,7 @@ use super::effect::risk;
 use super::place::{Index, Kind, Place, Row, addresses};
 use super::proof::{Difference, Proof};
 use super::remedy;
-use super::report::{Cell, Cells, Group, Report, Shown, Unexplained};
+use super::report::{Cell, Cells, Group, Report, Unexplained};
 use super::sampled::prove;
 use super::setup::Installed;
 use super::trail::{Causes, Trail};
@@ -35,22 +37,20 @@ impl<'a> Move<'a> {
     /// Returns what the move changes, and which settings would keep it from doing so.
     #[must_use]
     pub fn report(&self) -> Report {
-        let mut report = self.packets();
-        remedy::add(self, &mut report);
+        let trail = Trail::new(self.cluster, self.node, self.left, self.right);
+        let causes = Causes::new(self.left, &trail, self.right);
+        let Gathered { mut report, groups, .. } = Gathered::new(self).with(self.proof(), &causes);
+        for (cause, Gathering { mut group, differences }) in groups {
+            group.remedies = remedy::of(self, cause, &differences, report.differing);
+            report.groups.push(group);
+        }
         beyond::add(self, &mut report);
         report.sort();
         report
     }
 
-    /// Returns what the move changes for single packets.
-    pub(super) fn packets(&self) -> Report {
-        let trail = Trail::new(self.cluster, self.node, self.left, self.right);
-        let causes = Causes::new(self.left, &trail, self.right);
-        Gathered::new(self).report(self.proof(), &causes)
-    }
-
     /// Compares the packets of both sides.
-    fn proof(&self) -> Proof {
+    pub(super) fn proof(&self) -> Proof {
         prove(&self.scene(self.left), &self.scene(self.right))
     }
 
@@ -70,7 +70,13 @@ impl<'a> Move<'a> {
 struct Gathered<'m, 'a> {
     moved: &'m Move<'a>,
     report: Report,
-    groups: BTreeMap<Cause, Group>,
+    groups: BTreeMap<Cause, Gathering>,
+}
+
+/// A group in the making, with the packets that belong to it.
+struct Gathering {
+    group: Group,
+    differences: Vec<Arc<Difference>>,
 }
 
 impl<'m, 'a> Gathered<'m, 'a> {
@@ -86,26 +92,27 @@ impl<'m, 'a> Gathered<'m, 'a> {
         Gathered { moved, report, groups: BTreeMap::new() }
     }
 
-    fn report(mut self, proof: Proof, causes: &Causes<'_>) -> Report {
+    fn with(mut self, proof: Proof, causes: &Causes<'_>) -> Self {
         self.report.classes = proof.classes;
         self.report.differing = proof.differences.len() as u64;
         self.report.undecided = proof.undecided;
         self.report.assumptions = proof.assumptions;
-        for difference in &proof.differences {
+        let why: Vec<BTreeSet<Cause>> =
+            proof.differences.par_iter().map(|difference| causes.of(difference)).collect();
+        for (difference, why) in proof.differences.into_iter().zip(why) {
             let index = causes.index(difference.flow.family());
             if let Some(place) = index.map(|index| index.place(&difference.flow)) {
-                self.add(difference, place, causes.of(difference));
+                self.add(&Arc::new(difference), place, why);
             }
         }
-        self.report.groups = self.groups.into_values().collect();
-        self.report
+        self
     }
 
-    fn add(&mut self, difference: &Difference, place: Place, causes: BTreeSet<Cause>) {
+    fn add(&mut self, difference: &Arc<Difference>, place: Place, causes: BTreeSet<Cause>) {
         if causes.is_empty() {
+            let (place, difference) = (place.clone(), Arc::clone(difference));
             let nodes = vec![self.moved.node.to_owned()];
-            let shown = Shown::of(difference);
-            self.report.unexplained.push(Unexplained { place: place.clone(), shown, nodes });
+            self.report.unexplained.push(Unexplained { place, difference, nodes });
         }
         for cause in &causes {
             self.add_to_group(difference, &place, *cause);
@@ -113,25 +120,28 @@ impl<'m, 'a> Gathered<'m, 'a> {
         self.add_cell(difference, place, causes);
     }
 
-    fn add_to_group(&mut self, difference: &Difference, place: &Place, cause: Cause) {
+    fn add_to_group(&mut self, difference: &Arc<Difference>, place: &Place, cause: Cause) {
         let risk = risk(difference, cause);
         let node = self.moved.node;
-        let group = self.groups.entry(cause).or_insert_with(|| Group::new(cause, risk, node));
+        let new = || Gathering { group: Group::new(cause, risk, node), differences: Vec::new() };
+        let Gathering { group, differences } = self.groups.entry(cause).or_insert_with(new);
+        differences.push(Arc::clone(difference));
         if risk < group.risk || group.witness.is_none() {
-            group.witness = Some(Shown::of(difference));
+            group.witness = Some(Arc::clone(difference));
         }
         group.risk = group.risk.min(risk);
         group.classes += 1;
         group.ports.extend(place.row.clone());
     }
 
-    fn add_cell(&mut self, difference: &Difference, place: Place, causes: BTreeSet<Cause>) {
-        let risk =
-            causes.iter().map(|cause| risk(difference, *cause)).min().unwrap_or(Risk::Breaks);
+    fn add_cell(&mut self, difference: &Arc<Difference>, place: Place, causes: BTreeSet<Cause>) {
+        let risk = causes.iter().map(|cause| risk(difference, *cause)).min();
+        let risk = risk.unwrap_or(Risk::Breaks);
         let cells = self.report.rows.entry(place.row).or_default();
         let key = (place.kind, place.client);
         if cells.differing.get(&key).is_none_or(|known| risk < known.risk) {
-            cells.differing.insert(key, Cell { causes, risk, shown: Shown::of(difference) });
+            let difference = Arc::clone(difference);
+            cells.differing.insert(key, Cell { causes, risk, difference });
         }
         cells.kinds.insert(place.kind);
     }

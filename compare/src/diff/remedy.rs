@@ -1,12 +1,17 @@
 //! Settings that remove a difference, each tried before it is told.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use kps_flow::Flow;
 use kps_model::config::DetectLocal;
 use kps_model::{Config, Mode};
 
 use super::cause::Cause;
 use super::compare::Move;
-use super::report::Report;
+use super::proof::{Difference, Proof};
 use super::setup::{Installed, Setup};
+use super::trail::{Causes, Trail};
 use crate::difference::Id;
 
 /// A setting that removes a difference or a part of it.
@@ -29,22 +34,16 @@ struct Change {
     right: Option<Config>,
 }
 
-/// Tries what may remove the differences of a report, and adds to its groups what does.
-pub fn add(moved: &Move<'_>, report: &mut Report) {
-    let tried: Vec<(Cause, Vec<Remedy>)> = report
-        .groups
-        .iter()
-        .filter(|group| group.is_in_packets())
-        .map(|group| (group.cause, changes(moved, group.cause)))
-        .map(|(cause, changes)| {
-            (cause, changes.into_iter().filter_map(|c| attempt(moved, cause, c, report)).collect())
-        })
-        .collect();
-    for (cause, remedies) in tried {
-        for group in report.groups.iter_mut().filter(|group| group.cause == cause) {
-            group.remedies.clone_from(&remedies);
-        }
-    }
+/// Tries what may remove the differences of a cause, and returns what does. `differing` is how many
+/// classes of packets differ without it.
+pub(super) fn of(
+    moved: &Move<'_>,
+    cause: Cause,
+    differences: &[Arc<Difference>],
+    differing: u64,
+) -> Vec<Remedy> {
+    let changes = changes(moved, cause).into_iter();
+    changes.filter_map(|change| attempt(moved, cause, change, differences, differing)).collect()
 }
 
 /// Returns what may remove a difference.
@@ -121,7 +120,13 @@ fn detector(left: &Setup, right: &Setup) -> Vec<Change> {
 }
 
 /// Compares the packets of both sides anew after a change.
-fn attempt(moved: &Move<'_>, cause: Cause, change: Change, report: &Report) -> Option<Remedy> {
+fn attempt(
+    moved: &Move<'_>,
+    cause: Cause,
+    change: Change,
+    differences: &[Arc<Difference>],
+    differing: u64,
+) -> Option<Remedy> {
     let changed = |side: &Installed, config: Option<Config>| {
         let config = config.filter(|_| !side.is_found)?;
         let setup = Setup { config, ..side.setup.clone() };
@@ -137,11 +142,24 @@ fn attempt(moved: &Move<'_>, cause: Cause, change: Change, report: &Report) -> O
         right: right.as_ref().unwrap_or(moved.right),
         ..*moved
     };
-    let after = tried.packets();
-    let count = |report: &Report| report.group(cause).map_or(0, |group| group.classes);
-    let (of, left_over) = (count(report), after.differing);
-    let removes = of.saturating_sub(count(&after));
+    let proof = tried.proof();
+    let (of, left_over) = (differences.len() as u64, proof.differences.len() as u64);
+    let removes = of.saturating_sub(remaining(&tried, cause, differences, &proof));
     // What moves differences elsewhere is no remedy.
-    let helps = removes > 0 && left_over < report.differing;
+    let helps = removes > 0 && left_over < differing;
     helps.then_some(Remedy { advice: change.advice, removes, of, left_over })
+}
+
+/// Returns how many of the packets that differ by a cause still do.
+fn remaining(
+    tried: &Move<'_>,
+    cause: Cause,
+    differences: &[Arc<Difference>],
+    proof: &Proof,
+) -> u64 {
+    let trail = Trail::new(tried.cluster, tried.node, tried.left, tried.right);
+    let causes = Causes::new(tried.left, &trail, tried.right);
+    let before: HashSet<&Flow> = differences.iter().map(|difference| &difference.flow).collect();
+    let still = proof.differences.iter().filter(|after| before.contains(&after.flow));
+    still.filter(|after| causes.of(after).contains(&cause)).count() as u64
 }

@@ -1,6 +1,7 @@
 //! What a move changes, grouped as a person thinks: by cause, with the Services that it touches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kps_flow::{ClientClass, Distribution, Flow, Outcome};
 use num_rational::BigRational;
@@ -51,8 +52,8 @@ pub struct Cell {
     pub causes: BTreeSet<Cause>,
     /// The worst that it may do.
     pub risk: Risk,
-    /// A packet of it.
-    pub shown: Shown,
+    /// A packet of it, with what both sides do.
+    pub difference: Arc<Difference>,
 }
 
 /// What changes for one cause.
@@ -66,8 +67,8 @@ pub struct Group {
     pub ports: BTreeSet<Row>,
     /// How many classes of packets differ by it; 0 if no single packet shows it.
     pub classes: u64,
-    /// A packet that shows it.
-    pub witness: Option<Shown>,
+    /// A packet that shows it, with what both sides do.
+    pub witness: Option<Arc<Difference>>,
     /// What is seen of it elsewhere than in packets.
     pub facts: Vec<String>,
     /// Settings that would remove it, tried on the first node that has it.
@@ -76,7 +77,7 @@ pub struct Group {
     pub nodes: Vec<String>,
 }
 
-/// A packet with what becomes of it on both sides.
+/// A packet with what becomes of it on both sides, multiplied out.
 #[derive(Debug, Clone)]
 pub struct Shown {
     /// The packet.
@@ -92,8 +93,8 @@ pub struct Shown {
 pub struct Unexplained {
     /// Where it aims.
     pub place: Place,
-    /// What becomes of it.
-    pub shown: Shown,
+    /// The packet, with what both sides do.
+    pub difference: Arc<Difference>,
     /// The nodes on which it is so.
     pub nodes: Vec<String>,
 }

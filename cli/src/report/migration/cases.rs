@@ -1,6 +1,8 @@
 //! A report for CI: a test case a cause.
 
-use kps_compare::diff::Group;
+use std::sync::Arc;
+
+use kps_compare::diff::{Difference, Group, Shown};
 
 use super::{Migration, services};
 use crate::report::junit::Case;
@@ -9,7 +11,8 @@ impl Migration<'_> {
     /// Returns a case for each cause, and one for packets that nothing explains.
     pub fn cases(&self) -> Vec<Case> {
         let names = self.names();
-        let packet = |shown: &kps_compare::diff::Shown| {
+        let packet = |difference: &Arc<Difference>| {
+            let shown = Shown::of(difference);
             let first = |side: &[(kps_flow::Outcome, _)]| {
                 side.first().map(|(outcome, _)| outcome.to_string()).unwrap_or_default()
             };
@@ -19,7 +22,7 @@ impl Migration<'_> {
         let mut cases = vec![Case {
             name: "unexplained".to_owned(),
             message: "packets fare differently, and no documented difference says why".to_owned(),
-            failures: self.report.unexplained.iter().map(|it| packet(&it.shown)).collect(),
+            failures: self.report.unexplained.iter().map(|it| packet(&it.difference)).collect(),
             notes: Vec::new(),
         }];
         let case = |group: &Group| {

@@ -155,7 +155,11 @@ impl Migration<'_> {
             classes: report.classes,
             differing: report.differing,
             differences: report.groups.iter().map(|group| self.difference(group)).collect(),
-            unexplained: report.unexplained.iter().map(|it| packet(&it.shown)).collect(),
+            unexplained: report
+                .unexplained
+                .iter()
+                .map(|it| packet(&Shown::of(&it.difference)))
+                .collect(),
             undecided: undecided.collect(),
             failures: report.failures.clone(),
             assumptions: report.assumptions.clone(),
@@ -164,11 +168,12 @@ impl Migration<'_> {
 
     fn difference(&self, group: &Group) -> Difference {
         let about = group.cause.about();
-        let witness = group.witness.as_ref().map(|shown| {
+        let witness = group.witness.as_ref().map(|difference| {
+            let shown = Shown::of(difference);
             let rules = self.stories.of(group.cause);
             let rules =
                 |side: usize| rules.map(|told| told[side].deciding.clone()).unwrap_or_default();
-            Packet { from_rules: rules(0), to_rules: rules(1), ..packet(shown) }
+            Packet { from_rules: rules(0), to_rules: rules(1), ..packet(&shown) }
         });
         let remedy = |it: &kps_compare::diff::Remedy| Remedy {
             advice: it.advice.clone(),

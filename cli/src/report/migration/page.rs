@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::io;
 
 use askama::Template;
-use kps_compare::diff::{Cause, Cell, Cells, Group, Kind, Report, Row};
+use kps_compare::diff::{Cause, Cell, Cells, Group, Kind, Report, Row, Shown};
 use kps_compare::difference::Risk;
 use kps_flow::{ClientClass, Flow, Outcome};
 use num_rational::BigRational;
@@ -187,13 +187,22 @@ struct Board {
     texts: Vec<String>,
     /// The kind of outcome that each text tells.
     fates: Vec<&'static str>,
-    sides: Vec<Vec<(usize, String, String)>>,
-    rows: Vec<(String, u16, Vec<Square>)>,
+    /// A share, and the width of its bar.
+    shares: Vec<(String, String)>,
+    /// Outcomes and shares; of many outcomes the first few, and how many more there are.
+    sides: Vec<(Vec<(usize, usize)>, usize)>,
+    rows: Vec<BoardRow>,
 }
+
+/// Label, kinds of address as bits, where packets go, and which of them fare differently.
+type BoardRow = (String, u16, Vec<String>, Vec<Square>);
 
 /// A class of packets that fare differently: kind and client, who, where to, left and right outcomes,
 /// causes, risk.
-type Square = (usize, usize, String, usize, usize, usize, usize);
+type Square = [usize; 7];
+
+/// How many outcomes of a side the board tells.
+const MOST_OUTCOMES: usize = 4;
 
 /// Gives numbers to things, the same thing the same number.
 #[derive(Default)]
@@ -215,7 +224,8 @@ struct Drawing {
     sets: Numbers<Vec<usize>>,
     who: Numbers<String>,
     texts: Numbers<String>,
-    sides: Numbers<Vec<(usize, String, String)>>,
+    shares: Numbers<(String, String)>,
+    sides: Numbers<(Vec<(usize, usize)>, usize)>,
     causes: BTreeMap<Cause, usize>,
 }
 
@@ -241,6 +251,7 @@ impl Board {
             who: drawing.who.1,
             fates: drawing.texts.1.iter().map(|text| fate(text)).collect(),
             texts: drawing.texts.1,
+            shares: drawing.shares.1,
             sides: drawing.sides.1,
             rows,
         }
@@ -248,47 +259,52 @@ impl Board {
 }
 
 impl Drawing {
-    fn row(&mut self, row: Option<&Row>, cells: &Cells) -> (String, u16, Vec<Square>) {
+    fn row(&mut self, row: Option<&Row>, cells: &Cells) -> BoardRow {
         let label = row.map_or_else(|| "past all Services".to_owned(), row_label);
         let has = Kind::ALL.iter().enumerate().filter(|(_, kind)| cells.kinds.contains(kind));
         let has = has.fold(0, |bits, (number, _)| bits | 1 << number);
-        let squares =
-            cells.differing.iter().map(|((kind, client), cell)| self.square(*kind, *client, cell));
-        (label, has, squares.collect())
+        let mut places = Numbers::default();
+        let squares = cells.differing.iter().map(|((kind, client), cell)| {
+            let to = places.of(destination(&cell.difference.flow));
+            self.square(*kind, *client, to, cell)
+        });
+        let squares = squares.collect();
+        (label, has, places.1, squares)
     }
 
-    fn square(&mut self, kind: Kind, client: ClientClass, cell: &Cell) -> Square {
-        let place = number(&Kind::ALL, &kind) * CLIENTS.len() + number(&CLIENTS, &client);
-        let flow = &cell.shown.flow;
+    fn square(&mut self, kind: Kind, client: ClientClass, to: usize, cell: &Cell) -> Square {
         let set = cell.causes.iter().filter_map(|cause| self.causes.get(cause).copied()).collect();
-        (
-            place,
-            self.who.of(who(flow)),
-            destination(flow),
-            self.side(&cell.shown.left),
-            self.side(&cell.shown.right),
+        let shown = Shown::of(&cell.difference);
+        [
+            number(&Kind::ALL, &kind) * CLIENTS.len() + number(&CLIENTS, &client),
+            self.who.of(who(&shown.flow)),
+            to,
+            self.side(&shown.left),
+            self.side(&shown.right),
             self.sets.of(set),
             RISKS.iter().position(|(risk, ..)| *risk == cell.risk).unwrap_or_default(),
-        )
+        ]
     }
 
     fn side(&mut self, outcomes: &[(Outcome, BigRational)]) -> usize {
-        let share = |(outcome, share): &(Outcome, BigRational)| {
-            (self.texts.of(outcome.to_string()), share.to_string(), percent(share))
-        };
-        let shares = outcomes.iter().map(share).collect();
-        self.sides.of(shares)
+        let told = outcomes.iter().take(MOST_OUTCOMES);
+        let told = told.map(|(outcome, share)| {
+            let share = self.shares.of((share.to_string(), percent(share)));
+            (self.texts.of(outcome.to_string()), share)
+        });
+        let told = told.collect();
+        self.sides.of((told, outcomes.len().saturating_sub(MOST_OUTCOMES)))
     }
+}
+
+fn number<T: PartialEq>(all: &[T], one: &T) -> usize {
+    all.iter().position(|other| other == one).unwrap_or_default()
 }
 
 /// Only the node itself can dial its loopback addresses.
 fn senders(kind: Kind) -> u8 {
     let can = |client: &ClientClass| kind != Kind::Loopback || *client == ClientClass::Node;
     CLIENTS.iter().enumerate().filter(|(_, c)| can(c)).fold(0, |bits, (nth, _)| bits | 1 << nth)
-}
-
-fn number<T: PartialEq>(all: &[T], one: &T) -> usize {
-    all.iter().position(|other| other == one).unwrap_or_default()
 }
 
 fn who(flow: &Flow) -> String {

@@ -29,7 +29,7 @@ impl Migration<'_> {
                 "\n{BAD}unexplained{BAD:#} {}: no documented difference",
                 unexplained.place.kind
             );
-            self.tell_packet(&mut out, &unexplained.shown);
+            self.tell_packet(&mut out, &Shown::of(&unexplained.difference));
         }
         let (shown, beyond): (Vec<&Group>, Vec<&Group>) =
             self.report.groups.iter().partition(|group| group.is_in_packets());
@@ -73,8 +73,8 @@ impl Migration<'_> {
         for fact in &group.facts {
             let _ = writeln!(out, "  here: {fact}");
         }
-        if let Some(shown) = &group.witness {
-            self.tell_packet(out, shown);
+        if let Some(difference) = &group.witness {
+            self.tell_packet(out, &Shown::of(difference));
             self.tell_rules(out, group);
         }
         for (when, what) in [("before", about.before), ("after", about.after)] {
