@@ -6,9 +6,18 @@ use num_traits::ToPrimitive;
 /// The length of the bar of the largest share, in characters.
 const FULL: usize = 40;
 
+/// How many characters of a fraction are read at a glance.
+const MOST_DIGITS: usize = 7;
+
 /// Returns a share as a percentage with four decimals.
 pub fn percent(share: &BigRational) -> String {
     format!("{:.4} %", as_f64(share) * 100.0)
+}
+
+/// Returns a share so that it can be read: as a fraction, or as a percentage where that is long.
+pub fn readable(share: &BigRational) -> String {
+    let exact = share.to_string();
+    if exact.len() <= MOST_DIGITS { exact } else { percent(share) }
 }
 
 /// Returns the bar of a value, in proportion to the largest.

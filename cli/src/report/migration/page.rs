@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::document::{Difference, Document, Share};
 use super::{Migration, RISKS, counted, row_label, services};
-use crate::report::bars::as_f64;
+use crate::report::bars::{as_f64, readable};
 
 const STYLE: &str = include_str!("../../../templates/migration.css");
 const SCRIPT: &str = include_str!("../../../templates/migration.js");
@@ -113,8 +113,15 @@ impl Migration<'_> {
 impl Share {
     /// Returns the width of the share's bar.
     fn percent(&self) -> String {
-        let ratio: Option<BigRational> = self.share.parse().ok();
-        ratio.as_ref().map_or_else(String::new, percent)
+        self.exact().as_ref().map_or_else(String::new, percent)
+    }
+
+    fn readable(&self) -> String {
+        self.exact().as_ref().map_or_else(String::new, readable)
+    }
+
+    fn exact(&self) -> Option<BigRational> {
+        self.share.parse().ok()
     }
 
     fn fate(&self) -> &'static str {
@@ -289,7 +296,7 @@ impl Drawing {
     fn side(&mut self, outcomes: &[(Outcome, BigRational)]) -> usize {
         let told = outcomes.iter().take(MOST_OUTCOMES);
         let told = told.map(|(outcome, share)| {
-            let share = self.shares.of((share.to_string(), percent(share)));
+            let share = self.shares.of((readable(share), percent(share)));
             (self.texts.of(outcome.to_string()), share)
         });
         let told = told.collect();

@@ -9,6 +9,7 @@ use kps_flow::Outcome;
 use num_rational::BigRational;
 
 use super::{Migration, counted, risk_word, services};
+use crate::report::bars::readable;
 use crate::report::style::{BAD, GOOD, NAME, PLAIN, WARNING};
 
 /// How many names of Services are written out.
@@ -155,7 +156,7 @@ fn tell_outcomes(out: &mut String, name: &str, outcomes: &[(Outcome, BigRational
     }
     let _ = writeln!(out, "    {name}:");
     for (outcome, share) in outcomes.iter().take(MOST_OUTCOMES) {
-        let _ = writeln!(out, "      {share}: {outcome}");
+        let _ = writeln!(out, "      {}: {outcome}", readable(share));
     }
     if let Some(more) = outcomes.len().checked_sub(MOST_OUTCOMES).filter(|more| *more > 0) {
         let _ = writeln!(out, "      and {more} more");
