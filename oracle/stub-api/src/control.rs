@@ -21,7 +21,7 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::event::Event;
+use crate::event::Planned;
 use crate::object::{self, Key};
 use crate::resource::Resource;
 use crate::store::Store;
@@ -59,10 +59,10 @@ async fn apply(State(store): State<Arc<Store>>, text: String) -> Response {
 
 async fn next(State(store): State<Arc<Store>>) -> Response {
     match store.next() {
-        Some((Event::Apply(objects), version)) => {
+        Some((Planned::Apply(objects), version)) => {
             Json(json!({"version": version, "applied": objects.len()})).into_response()
         }
-        Some((Event::Delete(resource, key), version)) => {
+        Some((Planned::Delete(resource, key), version)) => {
             Json(json!({"version": version, "deleted": format!("{resource} {key}")}))
                 .into_response()
         }

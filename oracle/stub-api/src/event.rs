@@ -9,9 +9,9 @@ use thiserror::Error;
 use crate::object::{self, Key, Object, ObjectError, text};
 use crate::resource::{Resource, UnknownKind};
 
-/// A change of what is stored.
+/// A change of what is stored that is yet to be made.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum Planned {
     /// Objects are added or replaced: one, or those of a List.
     Apply(Vec<Object>),
     /// An object is deleted.
@@ -60,22 +60,22 @@ struct Written(serde_json::Map<String, Value>);
 /// # Errors
 ///
 /// If the text is no list, or one of its items is no change.
-pub fn read(text: &str) -> Result<Vec<Event>, EventError> {
+pub fn read(text: &str) -> Result<Vec<Planned>, EventError> {
     let written: Vec<Written> = serde_norway::from_str(text)?;
     (1..).zip(written).map(|(number, written)| event(number, written)).collect()
 }
 
-fn event(number: usize, Written(fields): Written) -> Result<Event, EventError> {
+fn event(number: usize, Written(fields): Written) -> Result<Planned, EventError> {
     match fields.into_iter().next() {
         Some((word, value)) if word == "apply" => object::of(value)
-            .map(Event::Apply)
+            .map(Planned::Apply)
             .map_err(|source| EventError::Object { number, source }),
         Some((word, value)) if word == "delete" => {
             let part = |pointer| text(&value, pointer).to_owned();
             let key = Key { namespace: part("/namespace"), name: part("/name") };
             let resource = part("/kind").parse();
             let resource = resource.map_err(|source| EventError::Kind { number, source })?;
-            Ok(Event::Delete(resource, key))
+            Ok(Planned::Delete(resource, key))
         }
         other => {
             let word = other.map(|(word, _)| word).unwrap_or_default();
@@ -95,8 +95,8 @@ mod tests {
 - delete: {kind: Service, namespace: ns, name: b}
 ";
         let events = read(text).unwrap();
-        let deleted = Event::Delete(Resource::Service, Key::parse("ns/b"));
-        assert!(matches!(&events[0], Event::Apply(objects) if objects.len() == 1));
+        let deleted = Planned::Delete(Resource::Service, Key::parse("ns/b"));
+        assert!(matches!(&events[0], Planned::Apply(objects) if objects.len() == 1));
         assert_eq!(events[1..], [deleted]);
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::event::Event as Planned;
+use crate::event::Planned;
 use crate::object::{Key, Object, text};
 use crate::resource::Resource;
 use crate::selector::Selector;
