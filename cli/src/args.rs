@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+mod check;
 mod diff;
 mod drift;
 mod kernel;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kps_model::{KubeVersion, Mode};
 
+pub use check::{Check, CheckOutput};
 pub use diff::{Diff, DiffOutput};
 pub use drift::{Drift, Guess};
 pub use kernel::Kernel;
@@ -261,38 +263,6 @@ pub struct Balance {
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-}
-
-/// `sim check`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Exit code 1 means a finding that is a warning or an error; notes count with --strict.
-
-Examples:
-  kubectl get svc,endpointslices,nodes -A -o yaml | sim check - --mode nftables --all-nodes
-  sim check cluster.yaml --mode ipvs --node worker-1 --output junit > check.xml
-  sim check --list")]
-pub struct Check {
-    /// Objects, and dumps to take the rules from.
-    #[command(flatten)]
-    pub node: NodeArgs,
-    /// How to write findings
-    #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
-    pub output: CheckOutput,
-    /// List every lint with what it means, and stop
-    #[arg(long)]
-    pub list: bool,
-}
-
-/// How findings are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CheckOutput {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-    /// For CI: a test case a lint, a failure a finding.
-    Junit,
 }
 
 /// The schedulers of IPVS whose choices follow from what was before.

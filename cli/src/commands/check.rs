@@ -38,10 +38,11 @@ pub fn run(arguments: &Check) -> Result<Verdict, Failure> {
 fn found(arguments: &Check, objects: &Objects) -> Result<Vec<Finding>, Failure> {
     let mut merged = Merged::default();
     for (number, proxied) in objects.proxied().enumerate() {
-        let (state, failures) = match &arguments.node.dump {
+        let (mut state, failures) = match &arguments.node.dump {
             Some(dir) => (read_dump(dir, Some(&proxied))?, Vec::new()),
             None => rendered(&proxied),
         };
+        state.host.sysctls.extend(arguments.sysctl.iter().cloned());
         let scene = Scene::new(Subject {
             cluster: proxied.cluster,
             config: proxied.config,

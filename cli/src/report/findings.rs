@@ -13,6 +13,9 @@ use super::style::{BAD, NAME, PLAIN, WARNING};
 /// How many names of nodes are written out.
 const MOST_NODES: usize = 3;
 
+/// How many findings of a lint are written out.
+const MOST_FINDINGS: usize = 20;
+
 /// How many outcomes of a packet are written out.
 const MOST_OUTCOMES: usize = 6;
 
@@ -40,29 +43,45 @@ pub fn list() -> String {
 }
 
 impl Checked<'_> {
-    /// Writes findings for people: the count first.
+    /// Writes findings for people: the count first, then lint by lint, each explained once.
     pub fn text(&self) -> String {
         let mut text = self.summary();
-        for finding in self.findings {
-            let about = finding.lint.about();
+        for findings in self.findings.chunk_by(|one, other| one.lint == other.lint) {
+            let Some(first) = findings.first() else { continue };
+            let about = first.lint.about();
             let style = style(about.severity);
             let _ = writeln!(
                 text,
                 "\n{style}{}{style:#} {NAME}{}{NAME:#}: {}",
-                about.severity, about.id, finding.detail
+                about.severity, about.id, about.what
             );
-            for object in &finding.objects {
-                let _ = writeln!(text, "  {}", self.placed(object));
+            for finding in findings.iter().take(MOST_FINDINGS) {
+                text.push_str(&self.paragraph(finding));
             }
-            let _ = writeln!(text, "  {}", about.what);
-            if let Some(nodes) = self.on_nodes(finding) {
-                let _ = writeln!(text, "  {nodes}");
-            }
-            if let Some(witness) = &finding.witness {
-                text.push_str(&shown(witness));
+            match findings.len().saturating_sub(MOST_FINDINGS) {
+                0 => {}
+                more => {
+                    let _ = writeln!(text, "  and {more} more, which --output json lists");
+                }
             }
             let _ = writeln!(text, "  do: {}", about.advice);
         }
+        text
+    }
+
+    fn paragraph(&self, finding: &Finding) -> String {
+        let objects: Vec<String> = finding.objects.iter().map(|name| self.placed(name)).collect();
+        let mut text = match objects.split_last() {
+            None => format!("  {}\n", finding.detail),
+            Some((last, others)) => {
+                let others = others.iter().flat_map(|name| ["  ", name, "\n"]);
+                format!("{}  {last}: {}\n", others.collect::<String>(), finding.detail)
+            }
+        };
+        if let Some(nodes) = self.on_nodes(finding) {
+            let _ = writeln!(text, "    {nodes}");
+        }
+        text.extend(finding.witness.iter().map(|witness| self.shown(finding, witness)));
         text
     }
 
@@ -81,7 +100,7 @@ impl Checked<'_> {
             if let Some(nodes) = self.on_nodes(finding) {
                 let _ = writeln!(text, "{nodes}");
             }
-            text.extend(finding.witness.iter().map(shown));
+            text.extend(finding.witness.iter().map(|witness| self.shown(finding, witness)));
             by_lint.entry(finding.lint).or_default().push(text);
         }
         let case = |lint: &Lint| {
@@ -120,10 +139,35 @@ impl Checked<'_> {
         if finding.nodes.is_empty() || self.nodes.len() < 2 {
             return None;
         }
-        let named: Vec<&str> = finding.nodes.iter().take(MOST_NODES).map(String::as_str).collect();
-        let more = if finding.nodes.len() > MOST_NODES { ", ..." } else { "" };
         let (some, all) = (finding.nodes.len(), self.nodes.len());
-        Some(format!("on {some} of {all} nodes: {}{more}", named.join(", ")))
+        let absent = || self.nodes.iter().filter(|node| !finding.nodes.contains(node));
+        Some(match all - some.min(all) {
+            0 => format!("on all {all} nodes"),
+            few @ 1..=MOST_NODES if some > MOST_NODES => {
+                format!("on {some} of {all} nodes: all but {}", listed(absent(), few))
+            }
+            _ => format!("on {some} of {all} nodes: {}", listed(finding.nodes.iter(), some)),
+        })
+    }
+
+    /// Writes a packet, with the node that it is sent to if there are several.
+    fn shown(&self, finding: &Finding, witness: &Witness) -> String {
+        let node = finding.nodes.first().filter(|_| self.nodes.len() > 1);
+        let node = node.map(|node| format!(" on {node}")).unwrap_or_default();
+        let mut text = format!("    packet{node}: {}\n", witness.flow);
+        for (outcome, share) in witness.outcomes.iter().take(MOST_OUTCOMES) {
+            let _ = writeln!(text, "      {share}: {outcome}");
+        }
+        match witness.outcomes.len().saturating_sub(MOST_OUTCOMES) {
+            0 => {}
+            more => {
+                let _ = writeln!(text, "      and {more} more");
+            }
+        }
+        if let Some(rule) = &witness.decided {
+            let _ = writeln!(text, "    decided by {rule}");
+        }
+        text
     }
 
     fn one(&self, finding: &Finding) -> Value {
@@ -160,21 +204,13 @@ fn counted(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-fn shown(witness: &Witness) -> String {
-    let mut text = format!("  packet: {}\n", witness.flow);
-    for (outcome, share) in witness.outcomes.iter().take(MOST_OUTCOMES) {
-        let _ = writeln!(text, "    {share}: {outcome}");
+/// Lists the first names of so many.
+fn listed<'n>(names: impl Iterator<Item = &'n String>, number: usize) -> String {
+    let first: Vec<&str> = names.take(MOST_NODES).map(String::as_str).collect();
+    match number.saturating_sub(MOST_NODES) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
-    match witness.outcomes.len().saturating_sub(MOST_OUTCOMES) {
-        0 => {}
-        more => {
-            let _ = writeln!(text, "    and {more} more");
-        }
-    }
-    if let Some(rule) = &witness.decided {
-        let _ = writeln!(text, "  decided by {rule}");
-    }
-    text
 }
 
 fn style(severity: Severity) -> anstyle::Style {

@@ -1,7 +1,12 @@
-//! Session affinity: narrower than users expect.
+//! Session affinity: narrower than users expect, and shorter or longer than the field says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
 
+use kps_flow::ClientClass;
+use kps_model::{Mode, PortView};
+
+use super::affinity_rules::Kept;
 use super::catalogue::Lint;
 use super::finding::Finding;
 use super::scene::Scene;
@@ -25,4 +30,55 @@ pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
             Finding::new(Lint::AffinityByPort, vec![service], detail)
         })
         .collect()
+}
+
+/// How many clients a list of `-m recent` holds unless the module is told otherwise
+/// (`ip_list_tot` of `net/netfilter/xt_recent.c`).
+const RECENT_CLIENTS: usize = 100;
+/// How long ipvs remembers a client at least: while a closed connection of his is still known, which
+/// for TCP is two minutes, his template stays (`ip_vs_conn_expire`).
+const IPVS_SECONDS: u32 = 120;
+
+/// Tells affinity that the rules keep for another time than the field says, or that the kernel
+/// cannot keep so.
+pub fn kept(scene: &Scene<'_>) -> Vec<Finding> {
+    let kept = Kept::read(scene.subject.state);
+    let views = scene.subject.views.iter();
+    let ports = || views.clone().flat_map(|view| view.ports.iter().map(move |port| (view, port)));
+    let differing = ports().filter_map(|(view, port)| {
+        let found = kept.other_than(scene.subject.config.mode, view, port)?;
+        let own = &port.port;
+        let meant = own.affinity.map_or_else(|| "none".to_owned(), |s| format!("{s} s"));
+        let detail = format!("{}: {meant} is wanted, {found} is kept", target::port(port));
+        let service = vec![target::service(&own.key)];
+        let witness = scene.sent_by(ClientClass::Node, own.key.protocol, own.cluster_ip, own.port);
+        Some(Finding::new(Lint::AffinityTimeoutDiffers, service, detail).with(witness))
+    });
+    let known = clients(scene);
+    let limited = ports().filter_map(|(_, port)| limit(scene.subject.config.mode, port, known));
+    differing.chain(limited).collect()
+}
+
+fn limit(mode: Mode, port: &PortView, known: usize) -> Option<Finding> {
+    let seconds = port.port.affinity?;
+    let service = vec![target::service(&port.port.key)];
+    let word = target::port(port);
+    let room = port.endpoints.len().saturating_mul(RECENT_CLIENTS);
+    if mode == Mode::Ipvs && seconds < IPVS_SECONDS {
+        let detail = format!("{word}: {seconds} s are wanted");
+        return Some(Finding::new(Lint::AffinityTooShort, service, detail));
+    }
+    let is_small = mode == Mode::Iptables && room > 0 && known > room;
+    let detail = format!("{word}: {known} pods and nodes are known, its lists hold {room}");
+    is_small.then(|| Finding::new(Lint::AffinityForgetsClients, service, detail))
+}
+
+/// Counts the pods and nodes that the objects show, each of which may be a client.
+fn clients(scene: &Scene<'_>) -> usize {
+    let cluster = scene.subject.cluster;
+    let endpoints = cluster.slices.iter().flat_map(|slice| &slice.endpoints);
+    let pods = endpoints.filter_map(|e| kps_model::address::parse_address(e.addresses.first()?));
+    let all: HashSet<IpAddr> =
+        pods.chain(cluster.nodes.iter().flat_map(super::scene::node_addresses)).collect();
+    all.len()
 }

@@ -76,6 +76,38 @@ lints! {
         "Endpoints that should get the same share of packets do not, or some get none.",
         "kubernetes/kubernetes#37932, #83599",
         "Compare the rules with `sim drift`, or have kube-proxy write them again.";
+    RuleUnreachable = "rule-unreachable", Warning,
+        "A rule is never reached: an earlier one takes all its packets, or nothing leads to its chain.",
+        "kubernetes/kubernetes#109826",
+        "Look at the rule that is in front; if both are kube-proxy's, two Services claim the same packets.";
+    HealthCheckHidesHole = "health-check-hides-hole", Error,
+        "The health check of a Service says that the node has a ready endpoint, but its rules do not deliver there what a balancer sends.",
+        "kubernetes/kubernetes#115825, #134648",
+        "Compare the rules with `sim drift`; until then take the node out of the balancer.";
+    ValueNotStorable = "value-not-storable", Error,
+        "A set is asked to hold what it cannot: more entries than it has room for, or a value that its type does not take; Services without their entry fail.",
+        "kubernetes/kubernetes#132719; ipset(8), maxelem",
+        "Use fewer Services a node or another mode; write ranges without length 0.";
+    InterfaceNameTooLong = "interface-name-too-long", Error,
+        "An interface name in the configuration is longer than any interface's, so the tools refuse the rules.",
+        "kubernetes/kubernetes#134024; IFNAMSIZ",
+        "Write the name, or the start of it, as `ip link` shows it.";
+    MarkBitShared = "mark-bit-shared", Warning,
+        "A rule that is not kube-proxy's sets or clears the bit by which kube-proxy marks packets for masquerading.",
+        "KEP-3866; kubernetes.io, masqueradeBit",
+        "Have that rule use a mask that leaves the bit alone, or set another masqueradeBit.";
+    SysctlBreaksServices = "sysctl-breaks-services", Error,
+        "A sysctl of the node is 0, and packets to Services need it.",
+        "kubernetes.io, Container Runtimes; kubernetes/kubernetes#36835",
+        "Set it to 1, and find out what sets it to 0.";
+    BridgeBypassesRules = "bridge-bypasses-rules", Warning,
+        "Frames from one pod to another on the same bridge pass no rules, so the answer of an endpoint there comes from the wrong address.",
+        "kubernetes/kubernetes#134884, #85877",
+        "Load br_netfilter and set net.bridge.bridge-nf-call-iptables (and ip6tables) to 1.";
+    NodePortInLocalRange = "node-port-in-local-range", Warning,
+        "The kernel may give the number of a node port to a connection of the node itself; in ipvs mode the answers to it are taken for new connections to the Service.",
+        "kubernetes/kubernetes#139276, #111682",
+        "Add the range of node ports to net.ipv4.ip_local_reserved_ports.";
     OutcomeUnknown = "outcome-unknown", Note,
         "The model cannot tell what the rules do with a packet.",
         "the rule itself",
@@ -168,6 +200,22 @@ lints! {
         "Source ranges do not hold the cluster's pods or nodes, so these cannot use the load balancer address; up to 1.24 they could.",
         "kubernetes/kubernetes#109575, #110289",
         "Add the ranges of pods and nodes if they need the address; the cluster IP is open to them.";
+    SourceRangesOneFamily = "source-ranges-one-family", Warning,
+        "Source ranges are all of one family, and a load balancer address of the other is open to everybody.",
+        "Service API, loadBalancerSourceRanges",
+        "Add ranges of that family; one that holds nobody closes it.";
+    SourceRangesMoot = "source-ranges-moot", Note,
+        "Source ranges are set where no node enforces them: only packets to load balancer addresses that nodes serve are held against them.",
+        "Service API, loadBalancerSourceRanges; KEP-1860",
+        "Make sure that the balancer itself enforces them.";
+    ProxyAddressServed = "proxy-address-served", Error,
+        "A load balancer address with ipMode Proxy is served by the node, so its clients pass the balancer by.",
+        "KEP-1860; kubernetes/kubernetes#79783",
+        "Take the address off externalIPs and off other Services; on a node, have kube-proxy sync again.";
+    BalancerWithoutWay = "balancer-without-way", Note,
+        "A load balancer whose addresses nodes do not serve has no node port to send to.",
+        "KEP-1860; Service API, allocateLoadBalancerNodePorts",
+        "Set allocateLoadBalancerNodePorts, unless the balancer sends to pods.";
     SourceRangeBlank = "source-range-blank", Note,
         "A source range has blanks around it; old releases failed on it as a whole.",
         "kubernetes/kubernetes#94107, #40590",
@@ -192,6 +240,18 @@ lints! {
         "No EndpointSlice has a port of the Service port's name and protocol with a number, so it has no endpoints.",
         "kubernetes/kubernetes#109627, #129886; kubernetes/ingress-nginx#9149",
         "Give the port the same name and protocol in the Service, its pods and its slices; targetPort is not read.";
+    PortOnSomeSlices = "port-on-some-slices", Warning,
+        "Some EndpointSlices of a Service lack a port that others have: their endpoints get none of its packets.",
+        "kubernetes/kubernetes#109627, #132646",
+        "Give all pods behind the Service a port of that name.";
+    PortWithSeveralNumbers = "port-with-several-numbers", Note,
+        "Endpoints of one Service port listen on several numbers.",
+        "kubernetes/kubernetes#132646; Service API, targetPort",
+        "Nothing, if pods name different ports so; else make targetPort a number.";
+    EndpointExtraAddresses = "endpoint-extra-addresses", Warning,
+        "An endpoint has several addresses, and only the first is used.",
+        "EndpointSlice API, endpoints.addresses",
+        "Write an endpoint for each address.";
     NoUsableEndpoint = "no-usable-endpoint", Warning,
         "A Service port has no usable endpoint: its clients are refused.",
         "kubernetes/kubernetes#72534",
@@ -232,6 +292,22 @@ lints! {
         "ClientIP affinity holds for each port by itself (in ipvs for each address, too): a client may get different endpoints.",
         "kubernetes/kubernetes#103000, #118784, #123168",
         "Do not rely on one endpoint a client across ports or addresses.";
+    AffinityTimeoutDiffers = "affinity-timeout-differs", Error,
+        "Rules remember clients for another time than the Service says.",
+        "kubernetes/kubernetes#35677; cloudnativelabs/kube-router#910",
+        "Have kube-proxy sync again; in nftables mode a kernel may keep the old timeout of a set until that is made anew.";
+    AffinityTooShort = "affinity-too-short", Note,
+        "In ipvs mode a client is remembered for about two minutes at least, whatever the Service says.",
+        "ip_vs_conn.c, ip_vs_conn_expire",
+        "Do not rely on a shorter time.";
+    AffinityForgetsClients = "affinity-forgets-clients", Note,
+        "In iptables mode an endpoint remembers 100 clients, the oldest is forgotten first; the objects show more that may come.",
+        "xt_recent.c, ip_list_tot",
+        "Raise ip_list_tot of xt_recent, or use nftables mode, which remembers 65535.";
+    HealthPortOnServiceAddress = "health-port-on-service-address", Note,
+        "In ipvs mode the port of the health check is let through on every Service address, to the node's own sockets.",
+        "kubernetes/kubernetes#82163, #61953",
+        "Set nodePortAddresses, so that the listener is not a wildcard one.";
     ArpForServiceAddress = "arp-for-service-address", Warning,
         "In ipvs mode every node answers ARP for a Service's address on its own network, so any node may attract the traffic.",
         "metallb/metallb#153, kubernetes/kubernetes#59976",

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kps_flow::{ClientClass, Flow, Outcome};
+use kps_flow::{ClientClass, Flow, Outcome, Protocol};
 use kps_model::intent::Frontend;
 use kps_model::{Mode, NodeView};
 use kps_ruleset::host::Scope;
@@ -19,13 +19,15 @@ pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
     }
     let views = scene.subject.views.iter();
     views
-        .flat_map(|view| [arp(scene, view), probes(scene, view), meets(scene, view)].concat())
+        .flat_map(|view| [arp, probes, meets, health].map(|lint| lint(scene, view)).concat())
         .collect()
 }
 
 /// Addresses of Services on a network of the node, for which every node answers ARP.
 fn arp(scene: &Scene<'_>, view: &NodeView) -> Vec<Finding> {
-    if view.ipvs.strict_arp {
+    let sysctls = &scene.subject.state.host.sysctls;
+    let ignore = sysctls.get("net.ipv4.conf.all.arp_ignore").map(|value| value.trim());
+    if view.ipvs.strict_arp || ignore.is_some_and(|value| value != "0") {
         return Vec::new();
     }
     let on_link = |target: &Target<'_>| {
@@ -91,4 +93,26 @@ fn meets(scene: &Scene<'_>, view: &NodeView) -> Vec<Finding> {
         is_changed.then(|| Finding::new(lint, vec![service], detail).with(Some(witness)))
     });
     told.collect()
+}
+
+/// Health check ports that reach the node's own sockets by a Service's address.
+fn health(scene: &Scene<'_>, view: &NodeView) -> Vec<Finding> {
+    let checked = view.ports.iter().filter_map(|port| {
+        let number = port.port.health_check_node_port?;
+        let own = &port.port;
+        let witness = scene.sent_by(ClientClass::Pod, Protocol::Tcp, own.cluster_ip, number)?;
+        let is_local = witness.outcomes.iter().any(|(outcome, _)| *outcome == Outcome::Local);
+        let where_to = match scene.subject.config.node_port_addresses.as_slice() {
+            [] => "kube-proxy's listener, which is on every address",
+            _ => "whatever listens there; kube-proxy does on nodePortAddresses alone",
+        };
+        let detail = format!("{}:{number} leads to {where_to}", own.cluster_ip);
+        let lint = Lint::HealthPortOnServiceAddress;
+        let service = target::service(&own.key);
+        is_local.then(|| Finding::new(lint, vec![service], detail).with(Some(witness)))
+    });
+    // A Service with several ports has one health check.
+    let mut told: Vec<Finding> = checked.collect();
+    told.dedup_by(|one, other| one.key() == other.key());
+    told
 }

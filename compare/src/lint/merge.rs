@@ -37,7 +37,12 @@ impl Merged {
     }
 
     fn insert(&mut self, finding: Finding) {
-        let key = (finding.lint, finding.objects.clone(), finding.detail.clone());
+        // That a finding is about the node on which it is so makes it no other than that on the next.
+        let is_other = |name: &&String| {
+            !finding.nodes.iter().any(|node| name.strip_prefix("Node ") == Some(node))
+        };
+        let objects = finding.objects.iter().filter(is_other).cloned().collect();
+        let key = (finding.lint, objects, finding.detail.clone());
         match self.by_key.entry(key) {
             Entry::Vacant(place) => {
                 place.insert(self.findings.len());
@@ -45,11 +50,10 @@ impl Merged {
             }
             Entry::Occupied(place) => {
                 if let Some(known) = self.findings.get_mut(*place.get()) {
-                    for node in finding.nodes {
-                        if !known.nodes.contains(&node) {
-                            known.nodes.push(node);
-                        }
-                    }
+                    // Nodes come one after the other.
+                    let new = finding.nodes.into_iter().filter(|n| Some(n) != known.nodes.last());
+                    let new: Vec<String> = new.collect();
+                    known.nodes.extend(new);
                 }
             }
         }

@@ -16,6 +16,8 @@
 //! take the place of that one function.
 
 mod affinity;
+mod affinity_rules;
+mod balancers;
 mod captured;
 pub mod catalogue;
 mod collisions;
@@ -24,6 +26,8 @@ mod detector;
 mod families;
 mod finding;
 mod ipvs;
+mod limits;
+mod marks;
 mod merge;
 mod names;
 mod node_ports;
@@ -34,9 +38,12 @@ mod ranges;
 mod readiness;
 mod replies;
 pub(crate) mod scene;
+mod slice_ports;
 mod slices;
 mod source_ranges;
+mod sysctls;
 pub(crate) mod target;
+mod unreached;
 
 pub use catalogue::{About, Lint};
 pub use finding::{Finding, Witness};
@@ -46,14 +53,18 @@ pub use scene::{Client, Scene, Subject};
 /// Looks for what is so in the whole cluster, whichever node is looked at.
 #[must_use]
 pub fn about_cluster(scene: &Scene<'_>) -> Vec<Finding> {
-    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 12] = [
+    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 16] = [
         collisions::shared_addresses,
         captured::find,
         ranges::find,
         names::find,
         source_ranges::find,
+        balancers::unguarded,
+        balancers::without_way,
         slices::find,
         slices::unmatched_ports,
+        slice_ports::find,
+        slice_ports::extra_addresses,
         readiness::find,
         readiness::twice,
         policies::nowhere,
@@ -66,17 +77,27 @@ pub fn about_cluster(scene: &Scene<'_>) -> Vec<Finding> {
 /// Looks for what one node makes of the cluster.
 #[must_use]
 pub fn about_node(scene: &Scene<'_>) -> Vec<Finding> {
-    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 11] = [
+    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 21] = [
         promises::failures,
         promises::find,
+        unreached::find,
         replies::find,
         collisions::shared_node_ports,
         names::unknown_node,
         detector::find,
         source_ranges::reachable,
+        balancers::still_served,
         node_ports::find,
         policies::unserved,
+        policies::health,
         families::without_address,
+        affinity::kept,
+        limits::sets,
+        limits::interface_names,
+        marks::find,
+        sysctls::needed,
+        sysctls::local_ports,
+        sysctls::bridges,
         ipvs::find,
     ];
     lints.iter().flat_map(|lint| lint(scene)).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kps_flow::ClientClass;
+use kps_flow::{ClientClass, Outcome};
 use kps_model::PortView;
 use kps_model::intent::Frontend;
 use kps_model::objects::SliceEndpoint;
@@ -72,6 +72,36 @@ pub fn unserved(scene: &Scene<'_>) -> Vec<Finding> {
             let witness = scene.sent_by(class, key.protocol, target.address, target.number);
             let lint = Lint::LocalPolicyUnserved;
             Finding::new(lint, vec![target::service(key)], detail).with(witness)
+        })
+        .collect()
+}
+
+/// Tells health checks that say yes while what a balancer sends is not delivered on this node.
+pub fn health(scene: &Scene<'_>) -> Vec<Finding> {
+    if !scene.subject.failures.is_empty() {
+        return Vec::new();
+    }
+    let views = scene.subject.views.iter();
+    let checked = views.flat_map(targets).filter(|target| {
+        let own = &target.port.port;
+        let is_well = target.port.endpoints.iter().any(|e| e.is_local && e.ready);
+        let is_balanced = target.frontend != Frontend::ClusterIp && own.source_ranges.is_empty();
+        own.health_check_node_port.is_some() && is_well && is_balanced
+    });
+    checked
+        .filter_map(|target| {
+            let key = &target.port.port.key;
+            let client = ClientClass::Outside;
+            let witness = scene.sent_by(client, key.protocol, target.address, target.number)?;
+            let local: Vec<_> = target.port.local_endpoints().map(|e| e.address).collect();
+            let is_right = |(outcome, _): &(Outcome, _)| {
+                matches!(outcome, Outcome::Deliver(way) if local.contains(&way.endpoint))
+            };
+            let is_hole = !witness.outcomes.iter().any(is_right);
+            let detail = format!("{}, by {}", target::port(target.port), word(target.frontend));
+            let lint = Lint::HealthCheckHidesHole;
+            let service = vec![target::service(key)];
+            is_hole.then(|| Finding::new(lint, service, detail).with(Some(witness)))
         })
         .collect()
 }

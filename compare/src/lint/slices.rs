@@ -22,7 +22,7 @@ pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
     let services = cluster.services.iter().map(|service| &service.metadata);
     let known: HashSet<Name<'_>> =
         services.clone().map(|m| (m.namespace.as_str(), m.name.as_str())).collect();
-    let proxied: HashSet<Name<'_>> = proxied(scene);
+    let proxied = target::by_service(scene.subject.views);
     let orphans = cluster.slices.iter().filter_map(|slice| {
         let why = orphaned(slice, &known, &proxied)?;
         let name = format!("EndpointSlice {}/{}", slice.metadata.namespace, slice.metadata.name);
@@ -36,16 +36,10 @@ pub fn find(scene: &Scene<'_>) -> Vec<Finding> {
     orphans.chain(others).collect()
 }
 
-fn proxied<'s>(scene: &'s Scene<'_>) -> HashSet<Name<'s>> {
-    let ports = scene.subject.views.iter().flat_map(|view| &view.ports);
-    let keys = ports.map(|port| &port.port.key);
-    keys.map(|key| (key.namespace.as_str(), key.name.as_str())).collect()
-}
-
 fn orphaned(
     slice: &EndpointSlice,
     known: &HashSet<Name<'_>>,
-    proxied: &HashSet<Name<'_>>,
+    proxied: &HashMap<Name<'_>, Vec<&PortView>>,
 ) -> Option<String> {
     let labels = &slice.metadata.labels;
     let Some(service) = labels.get(SERVICE_NAME).filter(|name| !name.is_empty()) else {
@@ -55,7 +49,7 @@ fn orphaned(
     if !known.contains(&name) {
         return Some(format!("there is no Service {}/{service}", slice.metadata.namespace));
     }
-    let is_hidden = labels.contains_key(HEADLESS) && proxied.contains(&name);
+    let is_hidden = labels.contains_key(HEADLESS) && proxied.contains_key(&name);
     is_hidden.then(|| format!("it has the label {HEADLESS}, and its Service has a cluster IP"))
 }
 

@@ -1,5 +1,6 @@
 //! What clients can dial: every ServicePort by every kind of address that it has.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use kps_model::intent::Frontend;
@@ -44,6 +45,17 @@ fn of_node_port(port: &PortView, node: Option<IpAddr>) -> Option<Target<'_>> {
 pub fn node_port_address(view: &NodeView) -> Option<IpAddr> {
     let serving = view.node_ports.serving(&view.interface_addresses);
     serving.into_iter().find(|address| !address.is_loopback())
+}
+
+/// Returns the ServicePorts of all families by namespace and name of their Service.
+#[must_use]
+pub fn by_service(views: &[NodeView]) -> HashMap<(&str, &str), Vec<&PortView>> {
+    let mut by_service: HashMap<_, Vec<&PortView>> = HashMap::new();
+    for port in views.iter().flat_map(|view| &view.ports) {
+        let key = &port.port.key;
+        by_service.entry((key.namespace.as_str(), key.name.as_str())).or_default().push(port);
+    }
+    by_service
 }
 
 /// Returns a ServicePort's Service, as objects are named in findings.

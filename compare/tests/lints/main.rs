@@ -1,7 +1,10 @@
 //! Each lint fires on a small change to a sound cluster, and not on one that only looks like it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
+mod node;
+mod objects;
 mod promises;
+mod rules;
 mod sound;
 
 use std::collections::BTreeSet;

@@ -50,6 +50,8 @@ pub struct Trial {
     objects: String,
     config: String,
     rules: Vec<(String, String)>,
+    version: KubeVersion,
+    change: fn(&mut NodeState),
 }
 
 impl Trial {
@@ -64,7 +66,26 @@ impl Trial {
             assert!(text.contains(old), "nothing to edit: {old}");
             *text = text.replacen(old, new, 1);
         }
-        Trial { mode, objects, config, rules: Vec::new() }
+        let (version, change) = (KubeVersion::NEWEST, |_: &mut NodeState| {});
+        Trial { mode, objects, config, rules: Vec::new(), version, change }
+    }
+
+    /// Adds objects.
+    pub fn with_objects(mut self, objects: &str) -> Trial {
+        self.objects.push_str(objects);
+        self
+    }
+
+    /// Takes another release.
+    pub fn of(mut self, version: KubeVersion) -> Trial {
+        self.version = version;
+        self
+    }
+
+    /// Changes the node once it is rendered.
+    pub fn on(mut self, change: fn(&mut NodeState)) -> Trial {
+        self.change = change;
+        self
     }
 
     /// Changes the rules, as their tools list them, by edits as in [`Trial::new`].
@@ -81,10 +102,11 @@ impl Trial {
         let config = kps_model::config::read("config.yaml", &self.config, Some(self.mode));
         let config: Config = config.unwrap().0;
         let node = config.hostname_override.clone().unwrap_or_else(|| "a".to_owned());
-        let seen = |family| kps_model::view(&cluster, &config, &node, KubeVersion::NEWEST, family);
+        let seen = |family| kps_model::view(&cluster, &config, &node, self.version, family);
         let views = Family::BOTH.map(seen);
         let (mut state, errors) = node_state(&views, self.mode);
         self.rules.iter().for_each(|(old, new)| edit(&mut state, old, new));
+        (self.change)(&mut state);
         let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let subject = Subject {
             cluster: &cluster,
