@@ -10,7 +10,7 @@ use crate::exchange::{Exchange, Request};
 use crate::program::Program;
 use crate::served::Served;
 use crate::setup::{Setup, Variant};
-use crate::{KernelError, answer, user_mode};
+use crate::{KernelError, answer, namespace, user_mode};
 
 /// Kernels that can be asked: the one that runs us, and one in user mode for what that lacks, which
 /// is booted when it is first needed and ends with this.
@@ -18,7 +18,29 @@ use crate::{KernelError, answer, user_mode};
 pub struct Kernel {
     variant: Variant,
     program: Option<Program>,
-    user_mode: Mutex<Option<Served>>,
+    /// A child with rights that we do not have.
+    child: Node,
+    /// A kernel in user mode.
+    user_mode: Node,
+}
+
+/// A node program, started when it is first asked.
+#[derive(Debug, Default)]
+struct Node(Mutex<Option<Served>>);
+
+impl Node {
+    /// Asks. A program that fails is started anew the next time.
+    fn ask(
+        &self,
+        start: impl FnOnce() -> Result<Served, KernelError>,
+        request: &Request,
+    ) -> Result<Vec<Exchange>, KernelError> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut served = kept.take().map_or_else(start, Ok)?;
+        let response = served.ask(request)?;
+        *kept = Some(served);
+        Ok(response?)
+    }
 }
 
 impl Kernel {
@@ -35,7 +57,8 @@ impl Kernel {
         Kernel { variant, ..self }
     }
 
-    /// Has this node program serve as init of a kernel in user mode, for virtual servers.
+    /// Has this node program serve where we cannot: as the init of a kernel in user mode, for virtual
+    /// servers; in a user namespace, if we may not make network namespaces.
     #[must_use]
     pub fn with_program(self, program: Program) -> Kernel {
         Kernel { program: Some(program), ..self }
@@ -76,18 +99,15 @@ impl Kernel {
         let request =
             |variant| Request { setup: Setup::new(state, variant), flows: flows.into(), answered };
         let here = request(self.variant);
-        if !here.setup.needs_ipvs() || Path::new(TABLE).exists() {
-            return answer(&here);
+        let has_ipvs = Path::new(TABLE).exists();
+        match &self.program {
+            Some(program) if here.setup.needs_ipvs() && !has_ipvs => {
+                self.user_mode.ask(|| user_mode::boot(program), &request(Variant::Legacy))
+            }
+            None if here.setup.needs_ipvs() && !has_ipvs => Err(KernelError::Ipvs),
+            Some(program) if !namespace::permitted() => self.child.ask(|| program.start(), &here),
+            _ => answer(&here),
         }
-        let program = self.program.as_ref().ok_or(KernelError::Ipvs)?;
-        let mut served = self.user_mode.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut node = match served.take() {
-            Some(node) => node,
-            None => user_mode::boot(program)?,
-        };
-        let response = node.ask(&request(Variant::Legacy))?;
-        *served = Some(node);
-        Ok(response?)
     }
 }
 

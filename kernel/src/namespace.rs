@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
@@ -19,6 +20,14 @@ pub struct Device {
     pub name: String,
     /// What is written comes in by the link; what is read has left by it.
     pub wire: SyncDevice,
+}
+
+/// Tells whether we may make network namespaces.
+pub fn permitted() -> bool {
+    static PERMITTED: LazyLock<bool> = LazyLock::new(|| {
+        thread::spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join().is_ok_and(|done| done.is_ok())
+    });
+    *PERMITTED
 }
 
 /// Moves this thread into a network namespace that is set up as a node.

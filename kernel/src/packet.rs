@@ -218,3 +218,57 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probes() -> impl Iterator<Item = Probe> {
+        let v4 = ("10.244.0.5:10007", "10.96.0.1:80");
+        let v6 = ("[fd00:10:244::5]:10007", "[fd00:10:96::1]:80");
+        let with_ports = [Protocol::Tcp, Protocol::Udp, Protocol::Sctp];
+        let probe = |protocol, (source, destination): (&str, &str)| {
+            let mut ends =
+                Ends { source: source.parse().unwrap(), destination: destination.parse().unwrap() };
+            if !Protocol::has_ports(protocol) {
+                ends.destination.set_port(0);
+            }
+            Probe { number: 7, protocol, ends }
+        };
+        let echoes = [probe(Protocol::Icmp, v4), probe(Protocol::Icmpv6, v6)];
+        let both = move |protocol| [probe(protocol, v4), probe(protocol, v6)];
+        with_ports.into_iter().flat_map(both).chain(echoes)
+    }
+
+    #[test]
+    fn a_probe_is_known_by_its_number() {
+        for probe in probes() {
+            let seen = read(&probe.packet().unwrap());
+            let what = Sighting::Probe(probe.ends);
+            assert_eq!(seen, Some(Seen { number: 7, what }), "{probe:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_known_by_the_number_of_its_probe() {
+        for probe in probes() {
+            let seen = read(&probe.answer(probe.ends).unwrap());
+            let what = Sighting::Answer(probe.ends.back());
+            assert_eq!(seen, Some(Seen { number: 7, what }), "{probe:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_about_what_it_quotes() {
+        let refused = |quoted: &[u8]| {
+            let error = [&[3, 3, 0, 0, 0, 0, 0, 0], quoted].concat();
+            let (from, to) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+            transport(Protocol::Icmp, from, to, &error)
+        };
+        for probe in probes() {
+            let what = Sighting::Refused(RejectKind::Icmp(3));
+            assert_eq!(refused(&probe.packet().unwrap()), Some(Seen { number: 7, what }));
+            assert_eq!(refused(&probe.answer(probe.ends).unwrap()), None);
+        }
+    }
+}

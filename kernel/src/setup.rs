@@ -176,3 +176,63 @@ fn server_commands((id, server): (&ipvs::ServiceId, &VirtualServer)) -> Vec<Comm
     all.extend(real.map(|server| Command::AddServer { service, server }));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use kps_ruleset::host;
+    use kps_ruleset::ipvs::{Forwarding, RealServer, Scheduler, ServiceId};
+    use kps_ruleset::{Name, Protocol};
+
+    use super::*;
+
+    fn director() -> NodeState {
+        let mut state = NodeState::default();
+        let link = |name, up| host::Link { name: Name::new(name), up, master: None };
+        state.host.links = vec![link("lo", true), link("eth0", true), link("kube-ipvs0", false)];
+        let address = |link, network: &str, scope| {
+            let network = network.parse().unwrap();
+            Address { link: Name::new(link), network, scope }
+        };
+        state.host.addresses = vec![
+            address("lo", "::1/128", host::Scope::Host),
+            address("kube-ipvs0", "fd00:10:96::1/128", host::Scope::Global),
+        ];
+        let mut server = VirtualServer::new(Scheduler::RoundRobin);
+        let real = [10, 244, 0, 5].into();
+        server.real_servers.push(RealServer::new(real, 8080, Forwarding::Masquerade));
+        let id = ServiceId::Address {
+            protocol: Protocol::TCP,
+            address: [10, 96, 0, 1].into(),
+            port: 80,
+        };
+        state.ipvs.services.insert(id, server);
+        state
+    }
+
+    #[test]
+    fn a_link_that_is_down_is_made_and_stays_down() {
+        let setup = Setup::new(&director(), Variant::Chosen);
+        let link = |name: &str, up| Link { name: name.into(), up };
+        assert_eq!(setup.links, [link("eth0", true), link("kube-ipvs0", false)]);
+        assert_eq!(
+            setup.network[1].text,
+            "link set lo up\nlink set eth0 up\naddr add fd00:10:96::1/128 dev kube-ipvs0 nodad\n"
+        );
+        assert_eq!(setup.awaited, ["fd00:10:96::1".parse::<Ipv6Addr>().unwrap()]);
+    }
+
+    #[test]
+    fn virtual_servers_take_a_kernel_with_ipvs() {
+        let setup = Setup::new(&director(), Variant::Chosen);
+        assert!(setup.needs_ipvs());
+        assert!(!Setup::new(&NodeState::default(), Variant::Chosen).needs_ipvs());
+        assert_eq!(
+            setup.rules,
+            [Input::new(
+                "ipvsadm",
+                &["--restore"],
+                "-A -t 10.96.0.1:80 -s rr\n-a -t 10.96.0.1:80 -r 10.244.0.5:8080 -m -w 1\n".into()
+            )]
+        );
+    }
+}
