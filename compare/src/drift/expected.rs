@@ -1,7 +1,7 @@
 //! What a node should have, in one mode and by one release.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use kps_flow::Family;
@@ -49,6 +49,8 @@ pub(super) struct Expected {
     pub views: Vec<NodeView>,
     /// The rules, with the host of the dump around them.
     pub state: NodeState,
+    /// The sysctls that the mode sets.
+    pub sysctls: BTreeMap<String, String>,
     /// The chains whose order is open.
     pub free: Vec<FreeOrder>,
     pub owners: Owners,
@@ -63,6 +65,7 @@ impl Expected {
         let mut expected = Expected {
             config: config.clone(),
             state: NodeState::default(),
+            sysctls: BTreeMap::new(),
             free: Vec::new(),
             owners: Owners::of(&views),
             views,
@@ -77,6 +80,7 @@ impl Expected {
             match self.config.mode {
                 Mode::Nftables => {
                     let plan = nftables::plan(view);
+                    self.owners.add_nftables(&plan);
                     let claims = Claims::of(&plan);
                     // A transaction that the kernel refuses leaves nothing of the family.
                     let _ = plan.install(&mut self.state);
@@ -85,9 +89,7 @@ impl Expected {
                 Mode::Iptables => {
                     let plan = iptables::plan(view);
                     let free = plan.free_order();
-                    for fragment in &plan.fragments {
-                        self.owners.add_chains(&fragment.key, &fragment.part.nat.chains);
-                    }
+                    self.owners.add_iptables(&plan);
                     let family = iptables::ruleset_family(view.family);
                     plan.install(&mut self.state);
                     let rules = self.state.iptables.family_mut(family);
@@ -96,6 +98,7 @@ impl Expected {
                 }
                 Mode::Ipvs => {
                     let plan = ipvs::plan(view);
+                    self.owners.add_ipvs(&plan, view.family);
                     self.free.extend(plan.free_order());
                     let winners = winners(&plan, dump);
                     plan.install(&mut self.state);
@@ -105,10 +108,17 @@ impl Expected {
         }
     }
 
-    /// Takes the host of the dump, but for the addresses of Services.
+    /// Takes the host of the dump, but for the addresses of Services and what the mode sets. A
+    /// sysctl that the dump does not show may be anything.
     fn take_host(&mut self, dump: &NodeState) {
         let ours = std::mem::replace(&mut self.state.host, dump.host.clone());
         let host = &mut self.state.host;
+        for (name, value) in &mut host.sysctls {
+            if let Some(set) = ours.sysctls.get(name) {
+                value.clone_from(set);
+            }
+        }
+        self.sysctls = ours.sysctls;
         host.addresses.retain(|address| address.link != DEVICE);
         host.links.retain(|link| link.name != DEVICE);
         host.addresses.extend(ours.addresses.into_iter().filter(|a| a.link == DEVICE));
@@ -119,6 +129,12 @@ impl Expected {
     pub fn differences(&self, subject: &Subject<'_>) -> Vec<Line> {
         let own = self.parts(subject.dump).only(|whose| whose == Whose::Own);
         lines::compare(self, &self.completed(own, subject.unseen))
+    }
+
+    /// Returns how much of kube-proxy's own part of the dump differs.
+    pub fn off(&self, subject: &Subject<'_>) -> usize {
+        let own = self.parts(subject.dump).only(|whose| whose == Whose::Own);
+        lines::weigh(self, &self.completed(own, subject.unseen))
     }
 
     /// Fills in what a dump does not show.
@@ -153,6 +169,8 @@ impl Expected {
 fn seen(subject: &Subject<'_>, config: &Config, version: KubeVersion, family: Family) -> NodeView {
     let mut view = kps_model::view(subject.cluster, config, subject.node, version, family);
     view.nfacct = counts(subject.dump);
+    let liberal = subject.dump.host.sysctls.get("net.netfilter.nf_conntrack_tcp_be_liberal");
+    view.tcp_be_liberal |= liberal.is_some_and(|value| value == "1");
     let addresses = subject.dump.host.addresses.iter().filter(|a| a.link != DEVICE);
     let addresses = addresses.map(|address| address.network.addr());
     let shown: Vec<IpAddr> = addresses.filter(|a| Family::of(*a) == family).collect();

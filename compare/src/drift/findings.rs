@@ -19,7 +19,8 @@ use crate::lint::Scene;
 /// there is a configuration for.
 #[must_use]
 pub fn find(subject: &Subject<'_>) -> Option<Drift> {
-    let Best { expected, lines, fit } = best(subject)?;
+    let Best { expected, fit } = best(subject)?;
+    let lines = expected.differences(subject);
     let found = expected.completed(Cow::Borrowed(subject.dump), subject.unseen);
     let scene = scene(subject, &expected, &found);
     let parts = expected.parts(&found);
@@ -74,8 +75,11 @@ fn own(lines: Vec<Line>, blamed: &[Blamed]) -> Vec<Finding> {
     }
     let only = groups.keys().next().filter(|_| groups.len() == 1).cloned().flatten();
     for blamed in blamed.iter().filter(|blamed| blamed.causes.contains(&Cause::Own)) {
-        let service = Some(blamed.effect.service.clone());
-        let key = if groups.contains_key(&service) { service } else { only.clone() };
+        let port = blamed.effect.service.as_str();
+        let service = port.split(':').next().unwrap_or_default();
+        let own = [port, service].map(|name| Some(name.to_owned()));
+        let key = own.into_iter().find(|name| groups.contains_key(name));
+        let key = key.unwrap_or_else(|| only.clone());
         groups.entry(key).or_default().1.push(&blamed.effect);
     }
     let finding = |(service, (lines, effects)): (Option<String>, (Vec<Line>, Vec<&Effect>))| {
@@ -123,7 +127,7 @@ fn left_over(found: impl Iterator<Item = (Mode, Vec<Line>)>, blamed: &[Blamed]) 
 }
 
 fn line(rule: &str) -> Line {
-    Line { change: Change::Extra, text: rule.to_owned(), service: None, dialled: None, weight: 0 }
+    Line { change: Change::Extra, text: rule.to_owned(), service: None, dialled: None }
 }
 
 /// Returns one effect of each class: the first.

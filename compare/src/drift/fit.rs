@@ -7,7 +7,6 @@
 use kps_model::{Config, KubeVersion, Mode};
 
 use super::expected::{Expected, needed};
-use super::lines::Line;
 use super::parts;
 use super::settings::{self, Setting};
 use super::{Settings, Subject};
@@ -42,11 +41,10 @@ pub struct Other {
     pub off: usize,
 }
 
-/// What a dump should have, by its best fit, and how it differs.
+/// What a dump should have, by its best fit.
 #[derive(Debug)]
 pub(super) struct Best {
     pub expected: Expected,
-    pub lines: Vec<Line>,
     pub fit: Fit,
 }
 
@@ -66,15 +64,15 @@ pub(super) fn best(subject: &Subject<'_>) -> Option<Best> {
     Some(best)
 }
 
-/// Returns the configurations in whose modes the dump has something; if in none, all that it could
-/// show.
+/// Returns the configurations in whose modes the dump has something; if in none, the first that it
+/// could show.
 fn candidates<'s>(subject: &Subject<'s>) -> Vec<&'s Config> {
     let is_seen =
         |config: &&Config| needed(config.mode).iter().any(|file| !subject.unseen.contains(file));
     let configs: Vec<&Config> = subject.configs.iter().filter(is_seen).collect();
     let shown = configs.iter().filter(|config| parts::shows(config.mode, subject.dump));
     let shown: Vec<&Config> = shown.copied().collect();
-    if shown.is_empty() { configs } else { shown }
+    if shown.is_empty() { configs.into_iter().take(1).collect() } else { shown }
 }
 
 fn of_mode(subject: &Subject<'_>, config: &Config) -> Option<Best> {
@@ -120,17 +118,16 @@ fn of_releases(subject: &Subject<'_>, config: &Config) -> Option<Best> {
 
 fn tried(subject: &Subject<'_>, config: &Config, version: KubeVersion) -> Best {
     let expected = Expected::new(subject, config, version);
-    let lines = expected.differences(subject);
     let fit = Fit {
         mode: config.mode,
         versions: vec![version],
         settings: Vec::new(),
         suggested: Vec::new(),
         expected: parts::size(&expected.state, config.mode),
-        off: lines.iter().map(|line| line.weight).sum(),
+        off: expected.off(subject),
         others: Vec::new(),
     };
-    Best { expected, lines, fit }
+    Best { expected, fit }
 }
 
 /// Returns the configuration with the settings that the dump suggests, as far as they fit better.

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use kps_flow::Protocol;
 use kps_model::Mode;
 use kps_ruleset::Name;
 use kps_ruleset::iptables::{Ruleset, print_rule};
 
 use super::lines::{Change, Line, virtual_server};
 use super::owners::{Dialled, Owners, dialled};
+use super::packets::UNDEFINED;
 use super::parts::{DEVICE, Parts, Whose};
 
 /// Returns what is left over of each other mode, a line for each table.
 pub(super) fn find(parts: &Parts<'_>) -> BTreeMap<&'static str, (Mode, Vec<Line>)> {
     let mut found: BTreeMap<&'static str, (Mode, Vec<Line>)> = BTreeMap::new();
     let mut add = |mode: Mode, text: String| {
-        let line = Line { change: Change::Extra, text, service: None, dialled: None, weight: 0 };
+        let line = Line { change: Change::Extra, text, service: None, dialled: None };
         found.entry(mode.as_str()).or_insert_with(|| (mode, Vec::new())).1.push(line);
     };
     for table in &parts.dump.nftables.tables {
@@ -33,7 +35,11 @@ pub(super) fn find(parts: &Parts<'_>) -> BTreeMap<&'static str, (Mode, Vec<Line>
     if let Whose::LeftOver(mode) = parts.ipvs() {
         let addresses = parts.dump.host.addresses.iter().filter(|a| a.link == DEVICE).count();
         let servers = parts.dump.ipvs.services.len();
-        add(mode, format!("{servers} virtual servers, and {addresses} addresses on {DEVICE}"));
+        let sets = parts.dump.ipset.sets.keys().filter(|name| name.starts_with("KUBE-")).count();
+        let text = format!(
+            "{servers} virtual servers, {sets} ipsets, and {addresses} addresses on {DEVICE}"
+        );
+        add(mode, text);
     }
     found
 }
@@ -44,9 +50,13 @@ pub(super) fn dialled_by(parts: &Parts<'_>, owners: &Owners) -> Vec<(Option<Stri
     let mut found: Vec<_> = texts(parts).into_iter().filter_map(of_text).collect();
     if matches!(parts.ipvs(), Whose::LeftOver(_)) {
         let servers = parts.dump.ipvs.services.keys().filter_map(|id| virtual_server(*id));
-        found.extend(servers.map(|dialled| (owners.of_dialled(dialled), dialled)));
+        found.extend(servers.map(|dialled| (None, dialled)));
+        let bound = parts.dump.host.addresses.iter().filter(|address| address.link == DEVICE);
+        let bound = bound.map(|address| address.network.addr());
+        let bound = bound.filter(|address| !owners.has_address(*address));
+        found.extend(bound.map(|address| (None, (Some(address), Protocol::Tcp, UNDEFINED))));
     }
-    found.retain(|(_, dialled)| owners.of_dialled(*dialled).is_none());
+    found.retain(|(_, dialled)| !owners.has(*dialled));
     found
 }
 

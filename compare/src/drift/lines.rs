@@ -1,13 +1,15 @@
 //! The lines in which two states differ, up to the order that is open.
 
+use std::collections::HashMap;
+
 use kps_flow::Protocol;
 use kps_ruleset::ipvs::{ServiceId, Table, VirtualServer};
-use kps_ruleset::nftables::{self, Object};
-use kps_ruleset::{NodeState, ipset, iptables, ipvs};
+use kps_ruleset::nftables::{self, Key, Object};
+use kps_ruleset::{Name, NodeState, ipset, iptables, ipvs};
 
 use super::expected::Expected;
 use super::owners::{Dialled, dialled};
-use super::parts::{DEVICE, size_of_table};
+use super::parts::{DEVICE, size_of_chains, size_of_table};
 
 /// A line that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +22,6 @@ pub struct Line {
     pub(super) service: Option<String>,
     /// What it lets clients dial, if it is not expected.
     pub(super) dialled: Option<Dialled>,
-    /// How many chains, rules, elements or servers it stands for.
-    pub(super) weight: usize,
 }
 
 /// In which way a line is not as it should be.
@@ -42,12 +42,48 @@ pub(super) fn compare(expected: &Expected, own: &NodeState) -> Vec<Line> {
         lines.extend(of_iptables(expected, own, family));
     }
     lines.extend(of_ipvs(expected, own));
+    lines.extend(of_sysctls(expected, own));
     lines
+}
+
+/// Returns for how many chains, rules, elements and servers such lines stand.
+pub(super) fn weigh(expected: &Expected, own: &NodeState) -> usize {
+    let (ours, found) = (&expected.state, own);
+    let of_nftables: usize = nftables::compare(&ours.nftables, &found.nftables)
+        .iter()
+        .map(|difference| {
+            let is_missing = change(&difference.change) == Change::Missing;
+            weight_in(difference, if is_missing { &ours.nftables } else { &found.nftables })
+        })
+        .sum();
+    let of_iptables = [iptables::Family::Ipv4, iptables::Family::Ipv6].map(|family| {
+        let (ours, found) = (ours.iptables.family(family), found.iptables.family(family));
+        let differences = iptables::compare::compare(ours, found, &expected.free);
+        differences.iter().map(|difference| weight_of(difference, ours, found)).sum::<usize>()
+    });
+    let others = of_ipvs(expected, own).len() + of_sysctls(expected, own).len();
+    of_nftables + of_iptables.iter().sum::<usize>() + others
+}
+
+fn of_sysctls(expected: &Expected, own: &NodeState) -> Vec<Line> {
+    let shown = |name: &String| own.host.sysctls.get(name);
+    let line = |(name, value): (&String, &String)| {
+        let found = shown(name).filter(|found| *found != value)?;
+        Some(Line {
+            change: Change::Changed,
+            text: format!("sysctl {name}: expected {value}, found {found}"),
+            service: None,
+            dialled: None,
+        })
+    };
+    expected.sysctls.iter().filter_map(line).collect()
 }
 
 fn of_nftables(expected: &Expected, own: &NodeState) -> Vec<Line> {
     let (ours, found) = (&expected.state.nftables, &own.nftables);
     let differences = nftables::compare(ours, found);
+    let has_elements = differences.iter().any(|d| matches!(d.object, Object::Element { .. }));
+    let keys = if has_elements { keys(ours) } else { HashMap::new() };
     let line = |difference: nftables::Difference| {
         let text = difference.to_string();
         let (chain, change) = (chain(&difference.object), change(&difference.change));
@@ -56,11 +92,32 @@ fn of_nftables(expected: &Expected, own: &NodeState) -> Vec<Line> {
             _ => None,
         };
         let said = element.unwrap_or(&text);
-        let service = expected.owners.find(chain.as_deref(), said);
-        let weight = weight_in(&difference, if change == Change::Missing { ours } else { found });
-        Line { change, service, dialled: element.and_then(dialled), text, weight }
+        let is_element = matches!(&difference.object, Object::Element { .. });
+        let service = match expected_key(&difference.object, &keys) {
+            Some((set, key)) => expected.owners.of_element(set, key),
+            None if is_element && element.is_none() => None,
+            None => expected.owners.find(chain.as_deref(), said),
+        };
+        Line { change, service, dialled: element.and_then(dialled), text }
     };
     differences.into_iter().map(line).collect()
+}
+
+/// The keys of elements by their set and how they are printed.
+type Keys<'r> = HashMap<(Name, String), &'r Key>;
+
+fn keys(ruleset: &nftables::Ruleset) -> Keys<'_> {
+    let sets = ruleset.tables.iter().flat_map(|table| &table.sets);
+    sets.flat_map(|(name, set)| {
+        let printed = |key: &Key| set.display_element(&nftables::Element::new(key.clone()));
+        set.elements.keys().map(move |key| ((*name, printed(key)), key))
+    })
+    .collect()
+}
+
+fn expected_key<'k>(object: &Object, keys: &Keys<'k>) -> Option<(Name, &'k Key)> {
+    let Object::Element { set, key } = object else { return None };
+    keys.get(&(*set, key.clone())).map(|key| (*set, *key))
 }
 
 /// Returns how much goes with an object that is missing or too much.
@@ -112,15 +169,31 @@ fn of_iptables(expected: &Expected, own: &NodeState, family: iptables::Family) -
         let chain = place.map(|place| place.chain.as_str());
         let service = expected.owners.find(chain, said);
         let dialled = (change == Change::Extra).then(|| dialled(said)).flatten();
-        let rules = if change == Change::Missing { ours } else { found };
-        let weight = place.filter(|_| rule.is_none()).and_then(|place| {
-            let chain = rules.chain(&place.table, &place.chain)?;
-            Some(1 + chain.rules.len())
-        });
         let text = format!("{tool} {difference}");
-        Line { change, text, service, dialled, weight: weight.unwrap_or(1) }
+        Line { change, text, service, dialled }
     };
     iptables::compare::compare(ours, found, &expected.free).into_iter().map(line).collect()
+}
+
+/// Returns how much goes with a table or chain.
+fn weight_of(
+    difference: &iptables::compare::Difference,
+    ours: &iptables::Ruleset,
+    found: &iptables::Ruleset,
+) -> usize {
+    use iptables::compare::Difference;
+    let of_table = |rules: &iptables::Ruleset, name| rules.tables.get(name).map(size_of_chains);
+    let of_chain = |rules: &iptables::Ruleset, place: &iptables::compare::Place| {
+        rules.chain(&place.table, &place.chain).map(|chain| 1 + chain.rules.len())
+    };
+    let weight = match difference {
+        Difference::MissingTable(name) => of_table(ours, name),
+        Difference::ExtraTable(name) => of_table(found, name),
+        Difference::MissingChain(place) => of_chain(ours, place),
+        Difference::ExtraChain(place) => of_chain(found, place),
+        _ => None,
+    };
+    weight.unwrap_or(1)
 }
 
 fn of_ipvs(expected: &Expected, own: &NodeState) -> Vec<Line> {
@@ -157,13 +230,12 @@ fn of_set(expected: &Expected, difference: &ipset::compare::Difference) -> Line 
         Difference::MissingSet(_) => (Change::Missing, None),
         Difference::ExtraSet(_) => (Change::Extra, None),
         Difference::ChangedSet { .. } => (Change::Changed, None),
-        Difference::MissingElement { element, .. } => (Change::Missing, Some(element)),
-        Difference::ExtraElement { element, .. } => (Change::Extra, Some(element)),
-        Difference::ChangedElement { element, .. } => (Change::Changed, Some(element)),
+        Difference::MissingElement { set, element } => (Change::Missing, Some((set, element))),
+        Difference::ExtraElement { set, element } => (Change::Extra, Some((set, element))),
+        Difference::ChangedElement { set, element } => (Change::Changed, Some((set, element))),
     };
-    let said = element.map(ToString::to_string).unwrap_or_default();
-    let service = expected.owners.find(None, &said);
-    Line { change, text: format!("ipset {difference}"), service, dialled: None, weight: 1 }
+    let service = element.and_then(|(set, element)| expected.owners.of_member(*set, *element));
+    Line { change, text: format!("ipset {difference}"), service, dialled: None }
 }
 
 fn of_server(expected: &Expected, difference: &ipvs::compare::Difference) -> Line {
@@ -183,7 +255,7 @@ fn of_server(expected: &Expected, difference: &ipvs::compare::Difference) -> Lin
     let service = dialled.and_then(|dialled| expected.owners.of_dialled(dialled));
     let is_extra = matches!(difference, Difference::ExtraService(_));
     let dialled = dialled.filter(|_| is_extra);
-    Line { change, text: format!("ipvs {difference}"), service, dialled, weight: 1 }
+    Line { change, text: format!("ipvs {difference}"), service, dialled }
 }
 
 /// Returns what a virtual server lets clients dial.
@@ -202,9 +274,8 @@ fn bound(expected: &Expected, own: &NodeState) -> Vec<Line> {
     let line = |change, word: &str, address: &String| Line {
         change,
         text: format!("{DEVICE} {word} address {address}"),
-        service: expected.owners.find(None, address),
+        service: address.parse().ok().and_then(|address| expected.owners.of_address(address)),
         dialled: None,
-        weight: 1,
     };
     let missing = ours.iter().filter(|address| !found.contains(address));
     let missing = missing.map(|address| line(Change::Missing, "missing", address));

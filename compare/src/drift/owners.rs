@@ -1,22 +1,35 @@
 //! Which ServicePort a line belongs to.
+//!
+//! What is expected is known by the fragment that makes it. What is too much is known by what it says:
+//! the chain that it stands in, its comment, or what clients dial by it.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
 use kps_flow::Protocol;
 use kps_model::{NodeView, PortKey, PortView};
-use kps_ruleset::Name;
+use kps_render::nftables::{self, Claim};
+use kps_render::{iptables, ipvs};
+use kps_ruleset::nftables::Key;
+use kps_ruleset::{Name, ipset};
 
 /// An address, protocol and port that clients dial; node ports have no address.
 pub(super) type Dialled = (Option<IpAddr>, Protocol, u16);
 
+/// A ServicePort by its label, or a Service of which several ports share something; `None` is what
+/// several Services share.
+type Owner = Option<Name>;
+
 /// The ServicePorts by what lines say of them.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    chains: HashMap<String, String>,
-    dialled: HashMap<Dialled, String>,
-    addresses: HashMap<IpAddr, String>,
-    endpoints: HashMap<SocketAddr, String>,
+    chains: HashMap<Name, Name>,
+    elements: HashMap<(Name, Key), Owner>,
+    members: HashMap<(Name, ipset::Element), Owner>,
+    dialled: HashMap<Dialled, Owner>,
+    addresses: HashMap<IpAddr, Owner>,
+    endpoints: HashMap<(SocketAddr, Protocol), Owner>,
 }
 
 impl Owners {
@@ -29,24 +42,66 @@ impl Owners {
 
     fn add(&mut self, view: &PortView) {
         let port = &view.port;
-        let (label, protocol) = (port.key.to_string(), port.key.protocol);
+        let (label, protocol) = (label(&port.key), port.key.protocol);
         let vips = port.load_balancer_vips.iter().chain(&port.external_ips);
         for address in std::iter::once(&port.cluster_ip).chain(vips) {
-            let dialled = (Some(*address), protocol, port.port);
-            self.dialled.entry(dialled).or_insert_with(|| label.clone());
-            self.addresses.entry(*address).or_insert_with(|| label.clone());
+            add(&mut self.dialled, (Some(*address), protocol, port.port), label);
+            add(&mut self.addresses, *address, label);
         }
         if let Some(number) = port.node_port {
-            self.dialled.entry((None, protocol, number)).or_insert_with(|| label.clone());
+            add(&mut self.dialled, (None, protocol, number), label);
         }
         for endpoint in &view.endpoints {
-            self.endpoints.entry(endpoint.address).or_insert_with(|| label.clone());
+            add(&mut self.endpoints, (endpoint.address, protocol), label);
         }
     }
 
-    /// Adds the chains that are made for a ServicePort.
-    pub fn add_chains(&mut self, key: &PortKey, chains: &[Name]) {
-        self.chains.extend(chains.iter().map(|chain| (chain.to_string(), key.to_string())));
+    /// Adds what the fragments of nftables make.
+    pub fn add_nftables(&mut self, plan: &nftables::Plan) {
+        for fragment in &plan.fragments {
+            let label = label(&fragment.key);
+            for claim in &fragment.claims {
+                match claim {
+                    Claim::Chain(chain) => {
+                        self.chains.insert(*chain, label);
+                    }
+                    Claim::Element(container, element) => {
+                        add(&mut self.elements, (container.name(), element.key.clone()), label);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what the fragments of iptables make.
+    pub fn add_iptables(&mut self, plan: &iptables::Plan) {
+        for fragment in &plan.fragments {
+            let label = label(&fragment.key);
+            self.chains.extend(fragment.part.nat.chains.iter().map(|chain| (*chain, label)));
+        }
+    }
+
+    /// Adds what the fragments of ipvs make.
+    pub fn add_ipvs(&mut self, plan: &ipvs::Plan, family: kps_flow::Family) {
+        for fragment in &plan.fragments {
+            let label = label(&fragment.key);
+            for (kind, element) in &fragment.entries {
+                add(&mut self.members, (kind.name(family), *element), label);
+            }
+        }
+    }
+
+    /// Returns whose an element of nftables is that is expected.
+    pub fn of_element(&self, set: Name, key: &Key) -> Option<String> {
+        told(self.elements.get(&(set, key.clone())))
+    }
+
+    /// Returns whose an element of an ipset is: the one that makes it, else the one it speaks of.
+    pub fn of_member(&self, set: Name, element: ipset::Element) -> Option<String> {
+        match self.members.get(&(set, element)) {
+            Some(owner) => told(Some(owner)),
+            None => self.find(None, &element.to_string()),
+        }
     }
 
     /// Returns the ServicePort of a line, by the chain that it stands in, then by its text.
@@ -56,9 +111,27 @@ impl Owners {
 
     /// Returns the ServicePort that clients reach by something.
     pub fn of_dialled(&self, dialled: Dialled) -> Option<String> {
+        told(self.claimed(dialled))
+    }
+
+    /// Tells whether any ServicePort can be reached by something.
+    pub fn has(&self, dialled: Dialled) -> bool {
+        self.claimed(dialled).is_some()
+    }
+
+    fn claimed(&self, dialled: Dialled) -> Option<&Owner> {
         let (_, protocol, port) = dialled;
-        let by_address = self.dialled.get(&dialled);
-        by_address.or_else(|| self.dialled.get(&(None, protocol, port))).cloned()
+        self.dialled.get(&dialled).or_else(|| self.dialled.get(&(None, protocol, port)))
+    }
+
+    /// Tells whether a ServicePort has an address.
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        self.addresses.contains_key(&address)
+    }
+
+    /// Returns the ServicePort that has an address.
+    pub fn of_address(&self, address: IpAddr) -> Option<String> {
+        told(self.addresses.get(&address))
     }
 
     fn of_text(&self, text: &str) -> Option<String> {
@@ -66,20 +139,45 @@ impl Owners {
         words
             .find_map(|word| self.of_word(word))
             .or_else(|| comments(text).find_map(named_in))
-            .or_else(|| self.dialled.get(&dialled(text)?).cloned())
-            .or_else(|| self.of_address(text))
+            .or_else(|| self.of_numbers(text))
     }
 
     /// Returns the ServicePort of the chain that a word names.
     fn of_word(&self, word: &str) -> Option<String> {
-        self.chains.get(word).cloned().or_else(|| named_by_chain(word))
+        let known = || self.chains.get(&Name::new(word)).map(ToString::to_string);
+        word.contains('-').then(known).flatten().or_else(|| named_by_chain(word))
     }
 
-    fn of_address(&self, text: &str) -> Option<String> {
-        let (address, port) = (first_address(text)?, last_number(text));
-        let endpoint = port.and_then(|port| self.endpoints.get(&SocketAddr::new(address, port)));
-        endpoint.or_else(|| self.addresses.get(&address)).cloned()
+    fn of_numbers(&self, text: &str) -> Option<String> {
+        if let Some(owner) = dialled(text).and_then(|dialled| self.dialled.get(&dialled)) {
+            return told(Some(owner));
+        }
+        let address = first_address(text)?;
+        let endpoint = dialled(text).and_then(|(_, protocol, port)| {
+            self.endpoints.get(&(SocketAddr::new(address, port), protocol))
+        });
+        told(endpoint.or_else(|| self.addresses.get(&address)))
     }
+}
+
+fn label(key: &PortKey) -> Name {
+    Name::from(key.to_string())
+}
+
+/// Adds an owner to something that others may have, too.
+fn add<K: Hash + Eq>(owners: &mut HashMap<K, Owner>, key: K, label: Name) {
+    let owner = owners.entry(key).or_insert(Some(label));
+    *owner = owner.and_then(|known| shared(known, label));
+}
+
+/// Returns whose something is that two have: of two ports of a Service, the Service's.
+fn shared(one: Name, other: Name) -> Owner {
+    let of = |label: Name| label.as_str().split(':').next().unwrap_or_default();
+    if one == other { Some(one) } else { (of(one) == of(other)).then(|| Name::new(of(one))) }
+}
+
+fn told(owner: Option<&Owner>) -> Option<String> {
+    owner.copied().flatten().map(|label| label.to_string())
 }
 
 /// Reads what a line lets clients dial: `ADDR . PROTO . PORT` or `PROTO . PORT` of nftables,

@@ -37,7 +37,7 @@ pub(super) struct Hints<'a> {
 }
 
 /// A port that hardly any Service has: discard (RFC 863).
-const UNDEFINED: u16 = 9;
+pub(super) const UNDEFINED: u16 = 9;
 /// How many sources that rules name are tried as clients.
 const MOST_SOURCES: usize = 16;
 

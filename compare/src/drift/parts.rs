@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use kps_flow::Family;
 use kps_model::Mode;
-use kps_ruleset::iptables::{Chain, Policy, Rule, Ruleset, Target, print_rule};
+use kps_ruleset::iptables::{self, Chain, Policy, Rule, Ruleset, Target, print_rule};
 use kps_ruleset::nftables::{Table, TableFamily};
 use kps_ruleset::{Name, NodeState};
 
@@ -226,8 +226,13 @@ pub(super) fn size_of_table(table: &Table) -> usize {
 }
 
 fn size_of_rules(rules: &Ruleset) -> usize {
-    let chains = rules.tables.values().flat_map(|table| table.chains.values());
-    chains.map(|chain| usize::from(chain.policy.is_none()) + chain.rules.len()).sum()
+    rules.tables.values().map(size_of_chains).sum()
+}
+
+/// Returns how much a table of iptables has.
+pub(super) fn size_of_chains(table: &iptables::Table) -> usize {
+    let of_chain = |chain: &Chain| usize::from(chain.policy.is_none()) + chain.rules.len();
+    table.chains.values().map(of_chain).sum()
 }
 
 /// Returns how many virtual and real servers there are, with the addresses bound for them.

@@ -40,11 +40,20 @@ fn of_node_port(port: &PortView, node: Option<IpAddr>) -> Option<Target<'_>> {
     Some(Target { port, frontend: Frontend::NodePort, address: node?, number })
 }
 
-/// Returns the address of the node at which its node ports are dialled.
+/// Returns the address of the node at which its node ports are dialled: one that can be dialled from
+/// elsewhere.
 #[must_use]
 pub fn node_port_address(view: &NodeView) -> Option<IpAddr> {
     let serving = view.node_ports.serving(&view.interface_addresses);
-    serving.into_iter().find(|address| !address.is_loopback())
+    serving.into_iter().find(|address| !address.is_loopback() && !is_of_link(*address))
+}
+
+/// Tells whether an address means something on one link only.
+fn is_of_link(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
 }
 
 /// Returns the ServicePorts of all families by namespace and name of their Service.

@@ -87,7 +87,9 @@ fn no_recorded_dump_drifts_from_its_own_cluster() {
 fn the_settings_of_recorded_dumps_are_found() {
     let configs = MODES.map(|mode| config::read("", "", Some(mode)).unwrap().0);
     let versions: Vec<KubeVersion> = KubeVersion::ALL.into_iter().rev().collect();
-    for recorded in recorded() {
+    // A cluster has the same settings in every release.
+    let newest = |recorded: &Recorded| recorded.version == KubeVersion::NEWEST;
+    for recorded in recorded().into_iter().filter(newest) {
         let Recorded { name, cluster, mode, version, dump, .. } = &recorded;
         let found = find(&Subject {
             cluster,

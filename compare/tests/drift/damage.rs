@@ -26,7 +26,7 @@ struct Damaged {
     found: Drift,
 }
 
-fn worlds(mode: Mode) -> impl Strategy<Value = (Cluster, Vec<Flow>, Config, KubeVersion)> {
+pub fn worlds(mode: Mode) -> impl Strategy<Value = (Cluster, Vec<Flow>, Config, KubeVersion)> {
     let versions = prop::sample::select(KubeVersion::ALL.to_vec());
     let families = prop::sample::select(Family::BOTH.to_vec());
     let worlds = (world::clusters_and_flows(FLOWS), world::configs(mode), versions, families);

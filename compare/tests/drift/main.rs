@@ -4,6 +4,7 @@
 mod corpus;
 mod damage;
 mod foreign;
+mod moved;
 mod order;
 mod small;
 mod thing;

@@ -237,6 +237,45 @@ fn a_foreign_policy_is_told() {
 }
 
 #[test]
+fn a_sysctl_that_the_mode_sets_is_told_with_what_rests_on_it() {
+    const LOCALNET: &str = "net.ipv4.conf.all.route_localnet";
+    let found = after(Mode::Iptables, |state| {
+        state.host.sysctls.insert(LOCALNET.into(), "0".into());
+    });
+    let finding = only(&found);
+    assert_eq!((finding.kind, finding.service.as_ref()), (Kind::Changed, None));
+    assert!(finding.lines[0].text.contains(LOCALNET), "{finding:#?}");
+    assert_eq!(services(finding), ["shop/web:p"]);
+    assert!(finding.effects.iter().all(|effect| effect.flow.destination.is_loopback()));
+}
+
+#[test]
+fn an_address_that_ipvs_left_bound_is_judged() {
+    let found = after(Mode::Nftables, |state| {
+        let config = in_mode(Mode::Ipvs);
+        let mut more = two_services();
+        more.services[0].spec.external_ips.push("203.0.113.9".into());
+        let old = rendered(&more, "a", &config, KubeVersion::NEWEST).host.addresses;
+        let bound = old.into_iter().filter(|address| address.link == "kube-ipvs0");
+        state.host.addresses.extend(bound);
+    });
+    let finding = only(&found);
+    assert_eq!(finding.kind, Kind::LeftOver(Mode::Ipvs));
+    let external = "203.0.113.9".parse::<std::net::IpAddr>().unwrap();
+    let mut to_it = finding.effects.iter().filter(|e| e.flow.destination == external);
+    assert!(to_it.any(|e| e.found.iter().all(|(o, _)| *o == Outcome::Local)), "{finding:#?}");
+}
+
+#[test]
+fn a_dump_without_rules_lacks_all_of_the_first_mode() {
+    let found = after(Mode::Nftables, |state| state.nftables.tables.clear());
+    assert!(found.fit.is_poor());
+    let finding = only(&found);
+    assert_eq!((finding.kind, finding.service.as_ref()), (Kind::Missing, None));
+    assert_eq!(services(finding), ["shop/api:p", "shop/web:p"]);
+}
+
+#[test]
 fn what_another_mode_left_is_told_and_judged() {
     let old = |mode| rendered(&two_services(), "a", &in_mode(mode), KubeVersion::NEWEST);
     let harmless = after(Mode::Nftables, |state| state.iptables = old(Mode::Iptables).iptables);

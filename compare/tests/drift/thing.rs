@@ -13,8 +13,10 @@ const DEVICE: &str = "kube-ipvs0";
 #[derive(Debug, Clone, PartialEq)]
 pub enum Thing {
     Rule(TableFamily, Name, nftables::Rule),
+    Chain(TableFamily, Name),
     Element(TableFamily, Name, Key),
     Line(Family, Name, Name, Rule),
+    Lines(Family, Name, Name),
     Virtual(ServiceId),
     Real(ServiceId, IpAddr, u16),
     Member(Name, ipset::Element),
@@ -26,6 +28,7 @@ pub fn all(state: &NodeState) -> Vec<Thing> {
     let mut all = Vec::new();
     for table in &state.nftables.tables {
         for (name, chain) in &table.chains {
+            all.push(Thing::Chain(table.family, *name));
             all.extend(chain.rules.iter().map(|r| Thing::Rule(table.family, *name, r.clone())));
         }
         for (name, set) in &table.sets {
@@ -35,6 +38,9 @@ pub fn all(state: &NodeState) -> Vec<Thing> {
     for family in [Family::Ipv4, Family::Ipv6] {
         for (table, chains) in &state.iptables.family(family).tables {
             for (name, chain) in &chains.chains {
+                if chain.policy.is_none() {
+                    all.push(Thing::Lines(family, *table, *name));
+                }
                 let thing = |rule: &Rule| Thing::Line(family, *table, *name, rule.clone());
                 all.extend(chain.rules.iter().map(thing));
             }
@@ -60,6 +66,9 @@ impl Thing {
                 let chains = table(state, *family).chains.get_mut(chain);
                 remove_first(&mut chains.unwrap().rules, rule);
             }
+            Thing::Chain(family, chain) => {
+                table(state, *family).chains.shift_remove(chain);
+            }
             Thing::Element(family, set, key) => {
                 let set = table(state, *family).sets.get_mut(set).unwrap();
                 set.elements.shift_remove(key);
@@ -68,6 +77,10 @@ impl Thing {
                 let tables = &mut state.iptables.family_mut(*family).tables;
                 let chain = tables.get_mut(table).unwrap().chains.get_mut(chain).unwrap();
                 remove_first(&mut chain.rules, rule);
+            }
+            Thing::Lines(family, table, chain) => {
+                let tables = &mut state.iptables.family_mut(*family).tables;
+                tables.get_mut(table).unwrap().chains.shift_remove(chain);
             }
             Thing::Virtual(id) => {
                 state.ipvs.services.shift_remove(id);
