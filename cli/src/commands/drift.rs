@@ -12,7 +12,7 @@ use crate::cluster::Objects;
 use crate::dump::{Dumped, read_parts};
 use crate::error::Failure;
 use crate::report::diagnostics::error;
-use crate::report::drift::{Drifted, Nodes, Stories};
+use crate::report::drift::{Document, Drifted, Nodes, Stories};
 use crate::report::junit;
 
 /// Holds dumps against objects, and writes what is not as it should be.
@@ -38,7 +38,7 @@ fn of_node(
     let drifted = Drifted { drift: &drift, node, missing: &dumped.missing, stories };
     let text = match arguments.output {
         CheckOutput::Text => drifted.text(),
-        CheckOutput::Json => format!("{:#}\n", drifted.json()),
+        CheckOutput::Json => json(&drifted.document())?,
         CheckOutput::Junit => junit::print("sim drift", &drifted.cases())?,
     };
     let is_fine = drift.findings.is_empty() || (drift.is_harmless() && !arguments.strict);
@@ -69,12 +69,18 @@ fn of_nodes(
             "{dir} holds the dumps of no node, each in its folder"
         )));
     }
+    let is_fine = judged.is_fine(arguments.strict);
     let text = match arguments.output {
         CheckOutput::Text => judged.text(),
-        CheckOutput::Json => format!("{:#}\n", judged.json()),
+        CheckOutput::Json => json(&judged.document())?,
         CheckOutput::Junit => junit::print("sim drift", &judged.cases())?,
     };
-    Ok((text, judged.is_fine(arguments.strict)))
+    Ok((text, is_fine))
+}
+
+fn json(document: &Document) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document).map_err(std::io::Error::from)?;
+    Ok(text + "\n")
 }
 
 /// Returns the modes to try, the likeliest first: that of the configuration, then the newest.

@@ -1,6 +1,7 @@
 //! What `sim drift` found, for people, programs and CI.
 
 mod cases;
+mod document;
 mod finding;
 mod groups;
 mod node;
@@ -9,6 +10,7 @@ mod stories;
 
 use std::fmt::Write;
 
+pub use document::Document;
 pub use node::Drifted;
 pub use nodes::Nodes;
 pub use stories::Stories;

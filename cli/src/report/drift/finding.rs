@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use kps_compare::drift::{Change, Effect, Finding, Kind, Line, Outcomes};
-use kps_flow::Outcome;
-use serde_json::{Map, Value, json};
+use kps_compare::drift::{Change, Effect, Finding, Kind, Line};
 
+use super::document::{self, Sides};
 use super::groups::{Group, groups};
 use super::{MOST, Stories, listed, tell_more};
 use crate::report::bars::percent;
@@ -48,22 +47,26 @@ impl Told<'_> {
     }
 
     /// Returns it for programs.
-    pub fn json(&self) -> Value {
+    pub fn document(&self, nodes: &[String]) -> document::Finding {
         let finding = self.finding;
-        let left_by = match finding.kind {
+        let mode = match finding.kind {
             Kind::LeftOver(mode) => Some(mode.as_str()),
             _ => None,
         };
-        let line = |line: &Line| json!({ "change": change(line.change), "text": line.text });
-        let lines: Vec<Value> = finding.lines.iter().map(line).collect();
-        let effects: Vec<Value> = finding.effects.iter().map(|e| self.effect(e)).collect();
-        json!({
-            "kind": word(finding.kind),
-            "mode": left_by,
-            "service": finding.service,
-            "lines": lines,
-            "effects": effects,
-        })
+        let line =
+            |line: &Line| document::Line { change: change(line.change), text: line.text.clone() };
+        let effect = |effect: &Effect| {
+            let stories = self.stories.map(|stories| stories.of(effect));
+            document::Effect::of(effect, stories)
+        };
+        document::Finding {
+            kind: word(finding.kind),
+            mode,
+            service: finding.service.clone(),
+            nodes: nodes.to_vec(),
+            lines: finding.lines.iter().map(line).collect(),
+            effects: finding.effects.iter().map(effect).collect(),
+        }
     }
 
     fn tell_group(&self, text: &mut String, group: &Group<'_>) {
@@ -86,33 +89,19 @@ impl Told<'_> {
             }
             tell_more(text, "      ", outcomes.len());
         }
-        for (name, story) in self.stories.into_iter().flat_map(|stories| stories.of(witness)) {
-            let _ = writeln!(text, "    as it {name}:");
-            for line in story.lines() {
-                let _ = writeln!(text, "{}", format!("      {line}").trim_end());
-            }
+        if let Some(stories) = self.stories {
+            let Sides { should_be, is } = stories.of(witness);
+            tell_story(text, "should be", &should_be);
+            tell_story(text, "is", &is);
         }
-    }
-
-    fn effect(&self, effect: &Effect) -> Value {
-        let stories = self.stories.into_iter().flat_map(|stories| stories.of(effect));
-        let stories: Map<String, Value> =
-            stories.map(|(name, story)| (name.replace(' ', "_"), Value::from(story))).collect();
-        json!({
-            "service": effect.service,
-            "frontend": effect.frontend,
-            "client": effect.class.to_string(),
-            "flow": effect.flow.to_string(),
-            "expected": shares(&effect.expected),
-            "found": shares(&effect.found),
-            "stories": stories,
-        })
     }
 }
 
-fn shares(outcomes: &Outcomes) -> Vec<Value> {
-    let one = |(outcome, share): &(Outcome, _)| json!({ "outcome": outcome.to_string(), "share": format!("{share}") });
-    outcomes.iter().map(one).collect()
+fn tell_story(text: &mut String, side: &str, story: &str) {
+    let _ = writeln!(text, "    as it {side}:");
+    for line in story.lines() {
+        let _ = writeln!(text, "{}", format!("      {line}").trim_end());
+    }
 }
 
 fn word(kind: Kind) -> &'static str {

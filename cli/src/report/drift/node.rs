@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use kps_compare::drift::{Drift, Finding, Fit, Setting, files};
-use serde_json::{Map, Value, json};
+use kps_compare::drift::{Drift, Finding, Fit, files};
 
 use super::cases::{Failed, cases};
+use super::document::{Document, Node};
 use super::finding::Told;
 use super::{Stories, counted};
 use crate::report::junit::Case;
@@ -35,12 +35,15 @@ impl Drifted<'_> {
         text
     }
 
-    /// Writes for programs; `docs/drift.md` says what the fields mean.
-    pub fn json(&self) -> Value {
-        let findings = self.drift.findings.iter().map(|finding| self.told(finding).json());
-        let mut value = summary(self.node, self.drift, self.missing);
-        value["findings"] = findings.collect();
-        value
+    /// Returns it for programs.
+    pub fn document(&self) -> Document {
+        let nodes = [self.node.to_owned()];
+        let finding = |finding| self.told(finding).document(&nodes);
+        Document {
+            nodes: vec![Node::of(self.node, self.drift, self.missing)],
+            unread: Vec::new(),
+            findings: self.drift.findings.iter().map(finding).collect(),
+        }
     }
 
     /// Returns a case for each ServicePort, and one for what all share.
@@ -112,36 +115,4 @@ impl Drifted<'_> {
 pub fn taken_for(fit: &Fit) -> String {
     let versions: Vec<String> = fit.versions.iter().map(ToString::to_string).collect();
     format!("{} mode, rules of kube-proxy {}", fit.mode, versions.join(" or "))
-}
-
-/// Returns for programs what a dump was taken for, and how much of it is off.
-pub fn summary(node: &str, drift: &Drift, missing: &[&str]) -> Value {
-    let fit = &drift.fit;
-    let versions: Vec<String> = fit.versions.iter().map(ToString::to_string).collect();
-    let others = fit.others.iter().map(|other| {
-        json!({
-            "mode": other.mode.as_str(),
-            "kube_version": other.version.to_string(),
-            "off": other.off,
-        })
-    });
-    json!({
-        "node": node,
-        "mode": fit.mode.as_str(),
-        "kube_versions": versions,
-        "settings_found": settings(&fit.settings),
-        "settings_suggested": settings(&fit.suggested),
-        "expected": fit.expected,
-        "off": fit.off,
-        "others": others.collect::<Value>(),
-        "services": drift.services.len(),
-        "affected": drift.affected(),
-        "packets": drift.packets,
-        "files_missing": missing,
-    })
-}
-
-fn settings(settings: &[Setting]) -> Map<String, Value> {
-    let entry = |s: &Setting| (s.field.clone(), Value::from(s.value.as_str()));
-    settings.iter().map(entry).collect()
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use kps_compare::drift::{Drift, Merged, Shared};
-use serde_json::{Value, json};
 
 use super::cases::{Failed, cases};
+use super::document::{Document, Node};
 use super::finding::Told;
-use super::node::{summary, taken_for};
+use super::node::taken_for;
 use super::{counted, listed};
 use crate::report::junit::Case;
 use crate::report::style::{BAD, GOOD, WARNING};
@@ -16,7 +16,7 @@ use crate::report::style::{BAD, GOOD, WARNING};
 /// The drift of every node, merged.
 #[derive(Default)]
 pub struct Nodes {
-    summaries: Vec<Value>,
+    summaries: Vec<Node>,
     /// The nodes by what their dumps were taken for.
     fits: BTreeMap<String, Vec<String>>,
     services: BTreeSet<String>,
@@ -32,8 +32,8 @@ pub struct Judged {
 
 impl Nodes {
     /// Adds a node with the files that its dumps lack.
-    pub fn add(&mut self, node: &str, drift: Drift, missing: &[&str]) {
-        self.summaries.push(summary(node, &drift, missing));
+    pub fn add(&mut self, node: &str, drift: Drift, missing: &[&'static str]) {
+        self.summaries.push(Node::of(node, &drift, missing));
         self.fits.entry(taken_for(&drift.fit)).or_default().push(node.to_owned());
         self.services.extend(drift.services);
         self.merged.add(node, drift.findings);
@@ -80,18 +80,11 @@ impl Judged {
         text
     }
 
-    /// Writes for programs; `docs/drift.md` says what the fields mean.
-    pub fn json(&self) -> Value {
-        let finding = |shared: &Shared| {
-            let mut value = self.told(shared).json();
-            value["nodes"] = json!(shared.nodes);
-            value
-        };
-        json!({
-            "nodes": self.nodes.summaries,
-            "unread": self.nodes.unread,
-            "findings": self.shared.iter().map(finding).collect::<Value>(),
-        })
+    /// Returns it for programs.
+    pub fn document(self) -> Document {
+        let finding = |shared: &Shared| self.told(shared).document(&shared.nodes);
+        let findings = self.shared.iter().map(finding).collect();
+        Document { nodes: self.nodes.summaries, unread: self.nodes.unread, findings }
     }
 
     /// Returns a case for each ServicePort, and one for what all share.
