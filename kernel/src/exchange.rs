@@ -1,26 +1,45 @@
 //! What is asked of a kernel, and what it answers.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use kps_flow::{Flow, Observation, Outcome};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
-use crate::setup::Setup;
+use crate::setup::{Input, Setup};
 
-/// What is asked: flows that a node gets.
+/// What is asked: what happens to a node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
     /// How the node is made.
     pub setup: Setup,
-    /// The flows whose first packets are sent.
-    pub flows: Vec<Flow>,
-    /// Whether those that get them answer.
-    pub answered: bool,
+    /// What happens to it then.
+    pub steps: Vec<Step>,
 }
 
-/// What comes back: an exchange for each flow, in their order.
-pub type Response = Result<Vec<Exchange>, Failure>;
+/// Something that happens to a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Step {
+    /// Flows send a packet each. Where flows of several steps are equal and at the same place, they
+    /// are one connection, and send a packet of it again.
+    Send {
+        /// The flows.
+        flows: Vec<Flow>,
+        /// Whether those that get packets answer.
+        answered: bool,
+    },
+    /// Tools are given other rules.
+    Load(Vec<Input>),
+    /// Time passes.
+    Wait(Duration),
+}
+
+/// What comes of each step that sends: an exchange for each flow, in their order.
+pub type Exchanges = Vec<Vec<Exchange>>;
+
+/// What comes back.
+pub type Response = Result<Exchanges, Failure>;
 
 /// What came of the first packet of a flow, and of the answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use kps_flow::{Flow, Observation};
 use kps_ruleset::NodeState;
 
-use crate::exchange::{Exchange, Request};
+use crate::exchange::{Exchange, Exchanges, Request, Step};
 use crate::program::Program;
 use crate::served::Served;
 use crate::setup::{Setup, Variant};
@@ -34,7 +34,7 @@ impl Node {
         &self,
         start: impl FnOnce() -> Result<Served, KernelError>,
         request: &Request,
-    ) -> Result<Vec<Exchange>, KernelError> {
+    ) -> Result<Exchanges, KernelError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut served = kept.take().map_or_else(start, Ok)?;
         let response = served.ask(request)?;
@@ -74,7 +74,7 @@ impl Kernel {
         state: &NodeState,
         flows: &[Flow],
     ) -> Result<Vec<Observation>, KernelError> {
-        let exchanges = self.ask(state, flows, false)?;
+        let exchanges = self.send(state, flows, false)?;
         Ok(exchanges.into_iter().map(Exchange::observation).collect())
     }
 
@@ -87,17 +87,30 @@ impl Kernel {
         state: &NodeState,
         flows: &[Flow],
     ) -> Result<Vec<Exchange>, KernelError> {
-        self.ask(state, flows, true)
+        self.send(state, flows, true)
     }
 
-    fn ask(
+    fn send(
         &self,
         state: &NodeState,
         flows: &[Flow],
         answered: bool,
     ) -> Result<Vec<Exchange>, KernelError> {
-        let request =
-            |variant| Request { setup: Setup::new(state, variant), flows: flows.into(), answered };
+        let sent = self.follow(state, &[Step::Send { flows: flows.into(), answered }])?;
+        Ok(sent.into_iter().flatten().collect())
+    }
+
+    /// Has things happen to a node with this state, one after the other, and tells what came of each
+    /// step that sends.
+    ///
+    /// # Errors
+    /// If no kernel can be asked, or a tool refuses rules.
+    pub fn follow(
+        &self,
+        state: &NodeState,
+        steps: &[Step],
+    ) -> Result<Vec<Vec<Exchange>>, KernelError> {
+        let request = |variant| Request { setup: Setup::new(state, variant), steps: steps.into() };
         let here = request(self.variant);
         let has_ipvs = Path::new(TABLE).exists();
         match &self.program {

@@ -34,11 +34,11 @@ use std::thread;
 use kps_flow::{Flow, Observation};
 use kps_ruleset::NodeState;
 
-use exchange::Request;
+use exchange::{Exchanges, Request};
 use probes::Ground;
 
 pub use error::KernelError;
-pub use exchange::{Answer, Exchange};
+pub use exchange::{Answer, Exchange, Step};
 pub use kernel::Kernel;
 pub use program::{Program, run};
 pub use reproduce::reproduce;
@@ -53,12 +53,24 @@ pub fn observe(state: &NodeState, flows: &[Flow]) -> Result<Vec<Observation>, Ke
 }
 
 /// Answers a request in this kernel.
-fn answer(request: &Request) -> Result<Vec<Exchange>, KernelError> {
+fn answer(request: &Request) -> Result<Exchanges, KernelError> {
     thread::scope(|scope| {
         let judge = scope.spawn(|| {
             let devices = namespace::enter(&request.setup)?;
-            Ground::new(&devices)?.exchange(&request.flows, request.answered)
+            follow(&mut Ground::new(&devices)?, &request.steps)
         });
         judge.join().map_err(|_| KernelError::Thread)?
     })
+}
+
+fn follow(ground: &mut Ground<'_>, steps: &[Step]) -> Result<Exchanges, KernelError> {
+    let mut all = Vec::new();
+    for step in steps {
+        match step {
+            Step::Send { flows, answered } => all.push(ground.exchange(flows, *answered)?),
+            Step::Load(inputs) => inputs.iter().try_for_each(load::feed)?,
+            Step::Wait(time) => thread::sleep(*time),
+        }
+    }
+    Ok(all)
 }

@@ -45,13 +45,14 @@ impl<'a> Ground<'a> {
 
     /// Sends the first packet of each flow, and answers if told to.
     pub fn exchange(
-        mut self,
+        &mut self,
         flows: &[Flow],
         answered: bool,
     ) -> Result<Vec<Exchange>, KernelError> {
         if flows.len() > PORTS.1 {
             return Err(KernelError::TooManyFlows(flows.len()));
         }
+        self.seen.clear();
         let probes =
             self.in_batches((0..).zip(flows), |ground, (number, flow)| ground.send(number, flow));
         if answered {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::KernelError;
-use crate::exchange::{Exchange, Request, Response};
+use crate::exchange::{Exchanges, Request, Response};
 
 /// What a node program says when it can be asked.
 pub const READY: &str = "ready";
@@ -116,7 +116,7 @@ pub fn serve(
     folder: &Path,
     requests: impl BufRead,
     mut line: impl Write,
-    answer: impl Fn(&Request) -> Result<Vec<Exchange>, KernelError>,
+    answer: impl Fn(&Request) -> Result<Exchanges, KernelError>,
 ) -> io::Result<()> {
     writeln!(line, "{READY}")?;
     line.flush()?;

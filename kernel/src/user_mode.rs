@@ -17,7 +17,7 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 use tempfile::TempDir;
 
 use crate::KernelError;
-use crate::exchange::{Exchange, Request};
+use crate::exchange::{Exchanges, Request};
 use crate::program::Program;
 use crate::served::{Served, serve};
 
@@ -91,7 +91,7 @@ fn wide_state(folder: &Path) -> Result<Option<PathBuf>, KernelError> {
 /// Only if it cannot be switched off. What else fails is told on the console.
 pub fn init(
     folder: &Path,
-    answer: impl Fn(&Request) -> Result<Vec<Exchange>, KernelError>,
+    answer: impl Fn(&Request) -> Result<Exchanges, KernelError>,
 ) -> io::Result<()> {
     if let Err(why) = prepare(folder).and_then(|()| serve_line(answer)) {
         eprintln!("{why}");
@@ -124,7 +124,7 @@ fn mount_at(kind: &str, at: &str, data: Option<&Path>) -> io::Result<()> {
 }
 
 /// Answers requests on the serial line. It is opened once: closing it would close it for good.
-fn serve_line(answer: impl Fn(&Request) -> Result<Vec<Exchange>, KernelError>) -> io::Result<()> {
+fn serve_line(answer: impl Fn(&Request) -> Result<Exchanges, KernelError>) -> io::Result<()> {
     let line = OpenOptions::new().read(true).write(true).open(LINE)?;
     let mut settings = tcgetattr(&line)?;
     cfmakeraw(&mut settings);

@@ -16,11 +16,7 @@ pub fn flows(cluster: &Cluster, views: &[NodeView], walker: &Walker<'_>) -> Vec<
     for view in views {
         let clients = clients(cluster, view, walker);
         for (destination, protocol, port) in targets(cluster, view) {
-            for client in &clients {
-                if !destination.is_loopback() || client.class == ClientClass::Node {
-                    all.push(client.dials(protocol, destination, port));
-                }
-            }
+            all.extend(clients.iter().map(|client| client.dials(protocol, destination, port)));
         }
     }
     all
