@@ -98,3 +98,28 @@ impl fmt::Display for Wrong<'_> {
         write!(f, "\n  kernel: {:?}", self.answer)
     }
 }
+
+#[test]
+fn an_answer_that_does_not_come_back_is_noticed() {
+    let state = kps_ruleset::NodeState::default();
+    let walker = Walker::new(&state);
+    let own = IpAddr::from([127, 0, 0, 1]);
+    let flow = Flow {
+        client: kps_flow::ClientClass::Node,
+        interface: None,
+        source: Some(own),
+        source_port: Flow::DEFAULT_SOURCE_PORT,
+        protocol: kps_flow::Protocol::Udp,
+        destination: own,
+        port: 80,
+    };
+    let wrong = |answer| {
+        let exchange = Exchange { outcome: Some(Outcome::Local), answer: Some(answer) };
+        wrong(&walker, &flow, &exchange).is_some()
+    };
+    let (dialled, other) = (SocketAddr::new(own, 80), SocketAddr::new(own, 8080));
+    assert!(!wrong(Answer::Returned { from: dialled }));
+    assert!(wrong(Answer::Returned { from: other }));
+    assert!(wrong(Answer::Astray { from: dialled, to: other }));
+    assert!(wrong(Answer::Lost));
+}

@@ -12,8 +12,8 @@ use std::fmt;
 use std::time::Instant;
 
 use kps_compare::conform::{Conformity, aim, hold};
-use kps_flow::Family;
-use kps_kernel::{Kernel, KernelError, Program, Variant};
+use kps_flow::{Family, Flow, Outcome};
+use kps_kernel::{Exchange, Kernel, KernelError, Program, Variant};
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, arbitrary, view};
 use kps_render::{SyncError, node_state};
 use kps_ruleset::NodeState;
@@ -63,7 +63,11 @@ struct Trial {
 struct Tally {
     clusters: usize,
     flows: usize,
+    /// Flows of which no packet can be sent.
+    unsent: usize,
     answers: usize,
+    /// Answers of endpoints to themselves.
+    hairpins: usize,
     /// Sources that were masqueraded and drew their own port.
     by_chance: usize,
     wrong: Vec<String>,
@@ -132,6 +136,7 @@ impl Trial {
         let mut tally = Tally { clusters: 1, ..Tally::default() };
         for (flow, exchange) in flows.iter().zip(exchanges) {
             tally.answers += usize::from(exchange.answer.is_some());
+            tally.hairpins += usize::from(is_hairpin(flow, &exchange));
             tally.wrong.extend(answers::wrong(&walker, flow, &exchange));
             tally.note(hold(&walker, flow, &exchange.observation()));
         }
@@ -148,9 +153,10 @@ impl Trial {
 
 impl Tally {
     fn note(&mut self, conformity: Conformity) {
-        self.flows += usize::from(conformity != Conformity::NotSent);
+        self.flows += 1;
         match conformity {
-            Conformity::Agrees | Conformity::NotSent => {}
+            Conformity::Agrees => {}
+            Conformity::NotSent => (self.flows, self.unsent) = (self.flows - 1, self.unsent + 1),
             Conformity::ByChance => self.by_chance += 1,
             Conformity::Undecided(why) => self.wrong.push(why.join(", ")),
             Conformity::Differs(difference) => self.wrong.push(difference.to_string()),
@@ -160,21 +166,29 @@ impl Tally {
     fn add(&mut self, other: &Tally) {
         self.clusters += other.clusters;
         self.flows += other.flows;
+        self.unsent += other.unsent;
         self.answers += other.answers;
+        self.hairpins += other.hairpins;
         self.by_chance += other.by_chance;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { clusters, flows, answers, by_chance, wrong } = self;
+        let Tally { clusters, flows, unsent, answers, hairpins, by_chance, wrong } = self;
+        let wrong = wrong.len();
         write!(
             f,
-            "{clusters} clusters, {flows} flows and {answers} answers: {} differ, {by_chance} kept a \
-             port by chance",
-            wrong.len()
+            "{clusters} clusters, {flows} flows ({unsent} more cannot be sent), {answers} answers \
+             ({hairpins} hairpin): {wrong} differ, {by_chance} kept a port by chance"
         )
     }
+}
+
+/// Tells whether the answer comes from the client itself.
+fn is_hairpin(flow: &Flow, exchange: &Exchange) -> bool {
+    let Some(Outcome::Deliver(delivery)) = &exchange.outcome else { return false };
+    exchange.answer.is_some() && flow.source == Some(delivery.endpoint.ip())
 }
 
 fn runner(seed: u32) -> TestRunner {
