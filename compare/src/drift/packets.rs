@@ -2,7 +2,7 @@
 //! constants of the rules.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 use kps_flow::{ClientClass, Family, Flow};
@@ -11,7 +11,7 @@ use kps_model::{NodeView, PortView, address};
 
 use super::lines::Line;
 use super::owners::Dialled;
-use crate::lint::target::{Target, of_addresses, targets, word};
+use crate::lint::target::{Target, is_of_link, of_addresses, word};
 use crate::lint::{Client, Scene};
 
 /// A packet, and the class that it stands for.
@@ -38,6 +38,8 @@ pub(super) struct Hints<'a> {
 
 /// A port that hardly any Service has: discard (RFC 863).
 pub(super) const UNDEFINED: u16 = 9;
+/// How many addresses of the node are dialled beside loopback.
+const MOST_ADDRESSES: usize = 8;
 /// How many sources that rules name are tried as clients.
 const MOST_SOURCES: usize = 16;
 
@@ -54,7 +56,8 @@ pub(super) fn sampled(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
         let general: Vec<Client> = scene.clients(view.family).cloned().collect();
         let named = named.iter().filter(|client| client.family == view.family);
         let clients: Vec<Client> = general.iter().chain(named).cloned().collect();
-        for target in targets(view).chain(loopback(view)) {
+        let addresses = view.ports.iter().flat_map(of_addresses);
+        for target in addresses.chain(node_ports(view)) {
             let special = special(scene, target.port);
             questions.extend(of(scene, target, clients.iter().chain(&special)));
         }
@@ -77,7 +80,7 @@ fn stale(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
     let mut questions = Vec::new();
     for (service, (address, protocol, port)) in of_lines.chain(hints.left_over.iter().cloned()) {
         let service = service.unwrap_or_else(|| "no Service".to_owned());
-        for address in address.into_iter().chain(node_ports(scene, address)) {
+        for address in address.into_iter().chain(node_addresses(scene, address)) {
             for client in scene.clients(Family::of(address)) {
                 let flow = scene.flow(client, protocol, address, port);
                 let frontend = "stale address";
@@ -89,7 +92,7 @@ fn stale(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
 }
 
 /// Returns the addresses at which a node port is dialled, if no address is named.
-fn node_ports(scene: &Scene<'_>, named: Option<IpAddr>) -> impl Iterator<Item = IpAddr> {
+fn node_addresses(scene: &Scene<'_>, named: Option<IpAddr>) -> impl Iterator<Item = IpAddr> {
     let views = scene.subject.views.iter().filter(move |_| named.is_none());
     views.filter_map(crate::lint::target::node_port_address)
 }
@@ -139,16 +142,31 @@ fn client(scene: &Scene<'_>, address: IpAddr) -> Option<Client> {
     Some(scene.client_at(class, address))
 }
 
-/// Returns the node ports on the loopback address, where that serves them.
-fn loopback(view: &NodeView) -> impl Iterator<Item = Target<'_>> {
-    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let serves = view.family == Family::V4
-        && view.node_ports.cidrs.iter().any(|range| range.contains(&address));
-    let ports = view.ports.iter().filter(move |_| serves);
-    ports.filter_map(move |port| {
-        let number = port.port.node_port?;
-        Some(Target { port, frontend: Frontend::NodePort, address, number })
-    })
+/// Returns the node ports at every address of the node, loopback too: those that serve them, and
+/// those that should not.
+fn node_ports(view: &NodeView) -> impl Iterator<Item = Target<'_>> {
+    let loopback = match view.family {
+        Family::V4 => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Family::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
+    };
+    let serving = view.node_ports.serving(&view.interface_addresses);
+    let all = serving.iter().chain(&view.interface_addresses);
+    let mut addresses = vec![loopback];
+    for address in all.filter(|address| !address.is_loopback() && !is_of_link(**address)) {
+        if addresses.len() <= MOST_ADDRESSES && !addresses.contains(address) {
+            addresses.push(*address);
+        }
+    }
+    let of_port = move |port| {
+        let at = |address: IpAddr| node_port(port, address);
+        addresses.clone().into_iter().filter_map(at).collect::<Vec<_>>()
+    };
+    view.ports.iter().flat_map(of_port)
+}
+
+fn node_port(port: &PortView, address: IpAddr) -> Option<Target<'_>> {
+    let number = port.port.node_port?;
+    Some(Target { port, frontend: Frontend::NodePort, address, number })
 }
 
 fn of<'c>(

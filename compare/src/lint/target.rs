@@ -49,7 +49,8 @@ pub fn node_port_address(view: &NodeView) -> Option<IpAddr> {
 }
 
 /// Tells whether an address means something on one link only.
-fn is_of_link(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_of_link(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),

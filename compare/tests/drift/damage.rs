@@ -9,6 +9,7 @@ use kps_sim::{Options, Walker};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::corpus::{Recorded, recorded};
 use crate::thing::{self, Thing};
 use crate::world::{self, family};
 use crate::{dumped, rendered, runner};
@@ -18,6 +19,7 @@ const FLOWS: usize = 24;
 
 /// A node with damage.
 struct Damaged {
+    node: &'static str,
     cluster: Cluster,
     config: Config,
     version: KubeVersion,
@@ -43,7 +45,17 @@ impl Damaged {
         let mut after = before.clone();
         damage(&mut after);
         let found = crate::of(&cluster, "a", std::slice::from_ref(&config), &[version], &after);
-        Damaged { cluster, config, version, before, after, found }
+        Damaged { node: "a", cluster, config, version, before, after, found }
+    }
+
+    /// Takes a thing from a recorded dump.
+    fn without_thing(recorded: &Recorded, lost: &Thing) -> Damaged {
+        let (node, config, version) = (Recorded::NODE, recorded.config().clone(), recorded.version);
+        let (cluster, before) = (recorded.cluster.clone(), recorded.dump.clone());
+        let mut after = before.clone();
+        lost.remove(&mut after);
+        let found = crate::of(&cluster, node, std::slice::from_ref(&config), &[version], &after);
+        Damaged { node, cluster, config, version, before, after, found }
     }
 
     /// Every flow that is treated otherwise is told with its Service.
@@ -53,7 +65,7 @@ impl Damaged {
             if is_same(&before, &after, flow) {
                 continue;
             }
-            let view = view(&self.cluster, &self.config, "a", self.version, flow.family());
+            let view = view(&self.cluster, &self.config, self.node, self.version, flow.family());
             match Intent::new(&view).owner(flow) {
                 Owner::Port(port, _) => {
                     let name = port.port.key.to_string();
@@ -80,7 +92,8 @@ impl Damaged {
     fn is_true(&self) -> Result<(), TestCaseError> {
         let (before, after) = (Walker::new(&self.before), Walker::new(&self.after));
         for effect in self.found.findings.iter().flat_map(|finding| &finding.effects) {
-            let view = view(&self.cluster, &self.config, "a", self.version, effect.flow.family());
+            let view =
+                view(&self.cluster, &self.config, self.node, self.version, effect.flow.family());
             let is_contested = matches!(Intent::new(&view).owner(&effect.flow), Owner::Contested);
             let is_one = is_contested || !is_same(&before, &after, &effect.flow);
             prop_assert!(is_one, "{effect:?}");
@@ -106,13 +119,13 @@ impl Damaged {
         let name = service.split_once('/')?.1.split(':').next()?;
         let mut cluster = self.cluster.clone();
         cluster.services.retain(|service| service.metadata.name == name);
-        Some(dumped(&rendered(&cluster, "a", &self.config, self.version)))
+        Some(dumped(&rendered(&cluster, self.node, &self.config, self.version)))
     }
 
     /// Renders the node without any Service.
     fn without(&self) -> NodeState {
         let cluster = Cluster { services: Vec::new(), ..self.cluster.clone() };
-        dumped(&rendered(&cluster, "a", &self.config, self.version))
+        dumped(&rendered(&cluster, self.node, &self.config, self.version))
     }
 }
 
@@ -139,6 +152,22 @@ fn loses_one_thing(mode: Mode) {
     });
     if let Err(failure) = outcome {
         panic!("{failure}");
+    }
+}
+
+/// Takes things from what the real kube-proxy left, here and there.
+#[test]
+fn what_recorded_dumps_lose_is_told_for_the_right_services() {
+    let newest = |recorded: &Recorded| recorded.version == KubeVersion::NEWEST;
+    for (number, recorded) in recorded().iter().filter(|r| newest(r)).enumerate() {
+        let things = thing::all(&recorded.dump);
+        let lost = things.iter().skip(number).step_by(things.len() / 2 + 1);
+        for lost in lost {
+            let damaged = Damaged::without_thing(recorded, lost);
+            let is_told = !damaged.found.findings.is_empty();
+            assert!(is_told, "{}: {lost:?}", recorded.name);
+            damaged.is_true().and_then(|()| damaged.is_attributed(lost)).unwrap();
+        }
     }
 }
 
