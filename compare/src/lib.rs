@@ -7,6 +7,7 @@
 //! [`conform`] holds them against what a kernel was seen to do.
 //! [`difference`] lists how the modes differ, and what each difference means for a user.
 //! [`drift`] holds what a node has against what it should have.
+//! [`replay`] follows a node through changes, with connections that stay open.
 
 pub mod conform;
 pub mod diff;
@@ -16,6 +17,7 @@ pub mod exception;
 pub mod expect;
 pub mod judge;
 pub mod lint;
+pub mod replay;
 
 pub use exception::Exception;
 pub use judge::{Finding, Judge, Judgement, judge, judge_outcomes};

@@ -2,17 +2,19 @@
 //! end as the kernel had them end.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
+mod recorded;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kps_compare::lint::{Scene, Subject, about_cluster, about_node};
-use kps_flow::{ClientClass, Family, Flow, Outcome};
+use kps_compare::lint::{Lint, Scene, Subject, about_cluster, about_node};
+use kps_flow::Family;
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, Source};
 use kps_render::{SyncError, node_state};
 use kps_ruleset::NodeState;
-use kps_sim::{Options, Walker};
-use serde_json::Value;
+use kps_sim::Walker;
+use recorded::differences;
 
 const MODES: [Mode; 3] = [Mode::Iptables, Mode::Nftables, Mode::Ipvs];
 
@@ -104,62 +106,22 @@ fn packets_end_as_recorded() {
         for mode in MODES {
             let given = given(&case, mode);
             let walker = Walker::new(&given.state);
-            for line in text.lines().filter(|line| !line.trim().is_empty()) {
-                let line: Value = serde_json::from_str(line).unwrap();
-                let Some(expected) = line["expect"].get(mode.as_str()) else { continue };
-                if expected["outcome"] == "unknown" || expected.get("one_of").is_some() {
-                    continue;
-                }
-                compared += 1;
-                let flow = flow(&line);
-                if let Some(why) = difference(&walker, &flow, expected) {
-                    wrong.push(format!("{} {mode}: {flow}: {why}", name(&case)));
-                }
-            }
+            let (number, differing) = differences(&text, mode, &walker);
+            compared += number;
+            let named = |why| format!("{} {mode}: {why}", name(&case));
+            wrong.extend(differing.into_iter().map(named));
         }
     }
     assert!(compared > 500, "only {compared} packets are compared");
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn flow(line: &Value) -> Flow {
-    let interface = line["in_iface"].as_str().unwrap();
-    // The kernel chose the source of node processes, but for packets that were never sent.
-    let is_free = line["client"] == "node" && line.get("rules_only").is_none();
-    let source = line["src"].as_str().filter(|_| !is_free);
-    let client: ClientClass = serde_json::from_value(line["client"].clone()).unwrap();
-    Flow {
-        client,
-        interface: (!interface.is_empty()).then(|| interface.to_owned()),
-        source: source.map(|text| text.parse().unwrap()),
-        source_port: Flow::DEFAULT_SOURCE_PORT,
-        protocol: line["proto"].as_str().unwrap().parse().unwrap(),
-        destination: line["dst"].as_str().unwrap().parse().unwrap(),
-        port: u16::try_from(line["dport"].as_u64().unwrap()).unwrap(),
-    }
-}
-
-/// Returns how a walk ends otherwise than recorded: its outcome, or its set of endpoints.
-fn difference(walker: &Walker<'_>, flow: &Flow, expected: &Value) -> Option<String> {
-    let walk = walker.walk(flow, &Options { fresh: true, ..Options::default() });
-    let (mut words, mut endpoints) = (BTreeSet::new(), BTreeSet::new());
-    for path in &walk.paths {
-        words.insert(match &path.outcome {
-            Outcome::Deliver(way) => {
-                endpoints.insert(way.endpoint.to_string());
-                "forwarded"
-            }
-            Outcome::Pass(_) => "passthrough",
-            Outcome::Local => "local",
-            Outcome::Reject(_) => "reject",
-            Outcome::Drop => "drop",
-            Outcome::Unknown(_) => "unknown",
-        });
-    }
-    let recorded = expected["outcome"].as_str().unwrap();
-    let listed = expected["endpoints"].as_array();
-    let wanted: BTreeSet<String> =
-        listed.into_iter().flatten().map(|e| e.as_str().unwrap().to_owned()).collect();
-    let is_same = words.len() == 1 && words.contains(recorded) && endpoints == wanted;
-    (!is_same).then(|| format!("recorded {recorded} {wanted:?}, walked {words:?} {endpoints:?}"))
+#[test]
+fn each_lint_has_its_place_in_the_table_of_what_is_asked() {
+    let text = fs::read_to_string(root().join("docs/faults.md")).unwrap();
+    let (_, table) = text.split_once("## What is asked").unwrap();
+    let words: BTreeSet<&str> = table.split(|c: char| !(c.is_alphanumeric() || c == '-')).collect();
+    let absent: Vec<_> =
+        Lint::ALL.iter().map(|lint| lint.about().id).filter(|id| !words.contains(id)).collect();
+    assert!(absent.is_empty(), "docs/faults.md lacks {absent:?}");
 }

@@ -1,5 +1,7 @@
 //! `sim check`, as typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::NodeArgs;
@@ -13,6 +15,7 @@ Examples:
   kubectl get svc,endpointslices,nodes -A -o yaml | sim check - --mode nftables --all-nodes
   sim check cluster.yaml --mode ipvs --node worker-1 --output junit > check.xml
   sim check cluster.yaml --node worker-1 --sysctl net.ipv4.ip_local_port_range='32768 60999'
+  sim check cluster.yaml --mode nftables --node worker-1 --events events.yaml
   sim check --list")]
 pub struct Check {
     /// Objects, and dumps to take the rules from.
@@ -21,6 +24,10 @@ pub struct Check {
     /// A sysctl of the node, in the place of what is assumed or dumped; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub sysctl: Vec<(String, String)>,
+    /// What happens after the first sync: a list of `apply: OBJECT`, `delete: {kind, namespace, name}`,
+    /// `stop: {}` and `restart: {config: {}}`. Tells what each event brings that was not found before
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dump", "all_nodes", "sysctl"])]
+    pub events: Option<PathBuf>,
     /// How to write findings
     #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
     pub output: CheckOutput,

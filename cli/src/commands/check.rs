@@ -6,6 +6,7 @@ use kps_compare::lint::{Finding, Merged, Scene, Subject, about_cluster, about_no
 use kps_model::Severity;
 use kps_render::node_state;
 
+use super::replay;
 use crate::Verdict;
 use crate::args::{Check, CheckOutput};
 use crate::cluster::{Objects, Proxied};
@@ -20,6 +21,9 @@ pub fn run(arguments: &Check) -> Result<Verdict, Failure> {
     if arguments.list {
         out.write_all(findings::list().as_bytes())?;
         return Ok(Verdict::Fine);
+    }
+    if let Some(file) = &arguments.events {
+        return replay::run(arguments, file, &mut out);
     }
     let objects = Objects::load(&arguments.node.cluster)?;
     let found = found(arguments, &objects)?;

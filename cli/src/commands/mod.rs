@@ -8,6 +8,7 @@ pub mod drift;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 pub mod render;
+mod replay;
 pub mod test;
 pub mod trace;
 pub mod walk;

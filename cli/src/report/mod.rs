@@ -12,6 +12,7 @@ pub mod findings;
 pub mod growth;
 pub mod junit;
 pub mod migration;
+pub mod replay;
 pub mod sides;
 pub mod spread;
 pub mod story;

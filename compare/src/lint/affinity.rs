@@ -1,12 +1,12 @@
 //! Session affinity: narrower than users expect, and shorter or longer than the field says.
 
 use std::collections::{BTreeMap, HashSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use kps_flow::ClientClass;
+use kps_flow::{ClientClass, Family};
 use kps_model::{Mode, PortView};
 
-use super::affinity_rules::Kept;
+use super::affinity_rules::{Kept, ways_back};
 use super::catalogue::Lint;
 use super::finding::Finding;
 use super::scene::Scene;
@@ -81,4 +81,23 @@ fn clients(scene: &Scene<'_>) -> usize {
     let all: HashSet<IpAddr> =
         pods.chain(cluster.nodes.iter().flat_map(super::scene::node_addresses)).collect();
     all.len()
+}
+
+/// Tells affinity that leads a remembered client to an endpoint which new clients do not get.
+pub fn remembered(scene: &Scene<'_>) -> Vec<Finding> {
+    let ways = ways_back(scene.subject.state);
+    let ports = scene.subject.views.iter().flat_map(|view| &view.ports);
+    let told = ports.filter_map(|port| {
+        let own = &port.port;
+        let family = Family::of(own.cluster_ip);
+        let back = ways.get(&(family, own.key.to_string()))?;
+        let is_chosen = |to: &SocketAddr| port.reachable_endpoints().any(|e| e.address == *to);
+        let wrong = back.iter().find(|to| !is_chosen(to))?;
+        let detail = format!("{}: clients may be remembered for {wrong}", target::port(port));
+        let service = vec![target::service(&own.key)];
+        let protocol = own.key.protocol;
+        let witness = scene.sent_by(ClientClass::Node, protocol, own.cluster_ip, own.port);
+        Some(Finding::new(Lint::AffinityToUnchosen, service, detail).with(witness))
+    });
+    told.collect()
 }

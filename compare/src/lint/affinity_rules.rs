@@ -1,14 +1,14 @@
 //! The affinity times that rules keep: what `-m recent`, sets and virtual servers say.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use kps_flow::Family;
 use kps_model::{Mode, NodeView, PortView};
-use kps_ruleset::NodeState;
-use kps_ruleset::iptables::{Match, RecentAction};
+use kps_ruleset::iptables::{Match, RecentAction, Rule, Target};
 use kps_ruleset::ipvs::ServiceId;
 use kps_ruleset::nftables::TableFamily;
+use kps_ruleset::{Name, NodeState};
 
 use super::target::of_addresses;
 
@@ -53,9 +53,7 @@ impl Kept {
                     _ => None,
                 });
                 for seconds in checks {
-                    let comment = rule.comment().map(|name| name.to_string()).unwrap_or_default();
-                    let owner = comment.split(" -> ").next().unwrap_or_default();
-                    let times = self.recent.entry((family, owner.to_owned())).or_default();
+                    let times = self.recent.entry((family, owner(rule))).or_default();
                     times.insert(seconds.into());
                 }
             }
@@ -114,4 +112,40 @@ fn in_set(port: &PortView) -> String {
     let key = &port.port.key;
     let protocol = key.protocol.lower();
     format!("{}/{}/{protocol}/{}", key.namespace, key.name, key.port_name)
+}
+
+/// Returns the endpoints to which rules of iptables send clients that they remember, by family and
+/// the name that comments give the ServicePort. The chain of a set of nftables goes with the set, and
+/// virtual servers remember none but their own real servers.
+#[must_use]
+pub fn ways_back(state: &NodeState) -> HashMap<(Family, String), BTreeSet<SocketAddr>> {
+    let mut ways: HashMap<(Family, String), BTreeSet<SocketAddr>> = HashMap::new();
+    for (family, rules) in [(Family::V4, &state.iptables.v4), (Family::V6, &state.iptables.v6)] {
+        let Some(nat) = rules.tables.get(&Name::new("nat")) else { continue };
+        for rule in nat.chains.values().flat_map(|chain| &chain.rules) {
+            let asks = |m: &Match| matches!(m, Match::Recent(recent) if recent.action.value == RecentAction::Check);
+            if !rule.matches.iter().any(asks) {
+                continue;
+            }
+            let next = match &rule.target {
+                Some(Target::Jump(chain)) => nat.chains.get(chain).map(|chain| &chain.rules),
+                _ => None,
+            };
+            let all = std::iter::once(rule).chain(next.into_iter().flatten());
+            let key = (family, owner(rule));
+            ways.entry(key).or_default().extend(all.filter_map(destination));
+        }
+    }
+    ways
+}
+
+/// Returns the ServicePort that a comment names, `namespace/name:port`.
+fn owner(rule: &Rule) -> String {
+    let comment = rule.comment().map(|name| name.to_string()).unwrap_or_default();
+    comment.split(" -> ").next().unwrap_or_default().to_owned()
+}
+
+fn destination(rule: &Rule) -> Option<SocketAddr> {
+    let Some(Target::Dnat(nat)) = &rule.target else { return None };
+    Some(SocketAddr::new(nat.addresses?.0, nat.ports?.range.first))
 }

@@ -108,6 +108,14 @@ lints! {
         "The kernel may give the number of a node port to a connection of the node itself; in ipvs mode the answers to it are taken for new connections to the Service.",
         "kubernetes/kubernetes#139276, #111682",
         "Add the range of node ports to net.ipv4.ip_local_reserved_ports.";
+    StaleConnection = "stale-connection", Error,
+        "A client that goes on sending is led elsewhere than a new one, and kube-proxy leaves it so.",
+        "kubernetes/kubernetes#141371, #105657, #98305",
+        "Delete the entries: `conntrack -D -p udp --orig-dst ADDRESS --orig-port-dst PORT`.";
+    AffinityToUnchosen = "affinity-to-unchosen", Error,
+        "A remembered client is sent to an endpoint that new clients do not get.",
+        "kubernetes/kubernetes#106182, #106030",
+        "Have kube-proxy sync again; compare the rules with `sim drift`.";
     OutcomeUnknown = "outcome-unknown", Note,
         "The model cannot tell what the rules do with a packet.",
         "the rule itself",

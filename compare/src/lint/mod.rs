@@ -77,7 +77,7 @@ pub fn about_cluster(scene: &Scene<'_>) -> Vec<Finding> {
 /// Looks for what one node makes of the cluster.
 #[must_use]
 pub fn about_node(scene: &Scene<'_>) -> Vec<Finding> {
-    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 21] = [
+    let lints: [fn(&Scene<'_>) -> Vec<Finding>; 22] = [
         promises::failures,
         promises::find,
         unreached::find,
@@ -92,6 +92,7 @@ pub fn about_node(scene: &Scene<'_>) -> Vec<Finding> {
         policies::health,
         families::without_address,
         affinity::kept,
+        affinity::remembered,
         limits::sets,
         limits::interface_names,
         marks::find,

@@ -97,3 +97,10 @@ fn a_rule_that_the_model_does_not_know_is_told() {
     let found = fired(Mode::Iptables, &[], &[odd]);
     assert!(found.contains("outcome-unknown"), "{found:?}");
 }
+
+#[test]
+fn a_memory_of_an_endpoint_that_is_gone_is_told() {
+    let affinity = "ports: => sessionAffinity: ClientIP, ports:";
+    let edit = "--to-destination 10.244.0.2:8080 => --to-destination 10.244.0.9:8080";
+    assert!(fired(Mode::Iptables, &[affinity], &[edit]).contains("affinity-to-unchosen"));
+}
