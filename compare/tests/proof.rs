@@ -20,9 +20,9 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, TestRng, TestRunner};
 
 /// How many worlds are looked at, unless `KPS_WORLDS` says.
-const WORLDS: u32 = 60;
+const WORLDS: u32 = 150;
 /// How many packets are sent in each.
-const PACKETS: usize = 300;
+const PACKETS: usize = 150;
 
 /// What decides a packet, before it is known what there is to aim at.
 type Aim = (Index, Index, Index, Index, Index, u32, u16);

@@ -73,8 +73,11 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// Sorts rows by their spans.
-    pub(crate) fn new(spans: impl IntoIterator<Item = (u32, Span)>) -> Shelf {
+    /// Sorts rows by their spans. Of rows that `alike` gives the same number, a place holds that one.
+    pub(crate) fn new(
+        spans: impl IntoIterator<Item = (u32, Span)>,
+        alike: impl Fn(u32) -> u32,
+    ) -> Shelf {
         let mut events: Vec<(u128, bool, u32)> = Vec::new();
         for (row, (low, high)) in spans {
             events.push((low, true, row));
@@ -92,7 +95,10 @@ impl Shelf {
                 let _changed = if begins { fitting.insert(row) } else { fitting.remove(&row) };
             }
             let start = same.first().map_or(0, |(start, _, _)| *start);
-            cuts.push((start, labels.of(fitting.iter().copied().collect())));
+            let mut rows: Vec<u32> = fitting.iter().map(|row| alike(*row)).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            cuts.push((start, labels.of(rows)));
         }
         Shelf { line: Rc::new(Line(cuts)), rows: labels.into_values() }
     }
@@ -142,7 +148,7 @@ mod tests {
             number in 0_u128..45,
         ) {
             let spans: Vec<Span> = spans.into_iter().map(|(low, more)| (low, low + more)).collect();
-            let shelf = Shelf::new((0..).zip(spans.iter().copied()));
+            let shelf = Shelf::new((0..).zip(spans.iter().copied()), |row| row);
             let holds = |(low, high): &Span| (*low..=*high).contains(&number);
             let fitting: Vec<u32> =
                 (0..).zip(&spans).filter(|(_, span)| holds(span)).map(|(row, _)| row).collect();
@@ -161,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_last_number_has_a_piece() {
-        let all = Shelf::new([(7, (0, u128::MAX))]);
+        let all = Shelf::new([(7, (0, u128::MAX))], |row| row);
         assert_eq!(all.rows(u128::MAX), [7]);
         assert_eq!(all.line.pieces_from(5).collect::<Vec<_>>(), [(u128::MAX, 0)]);
     }

@@ -97,21 +97,25 @@ impl Region {
         self.0.iter().all(Set::is_single)
     }
 
-    /// Returns a packet of it: in each field one of those that read well, else the first.
+    /// Returns a packet of it: in each field one of those that read well, else the first. Source and
+    /// destination differ if they can: of a value that two fields hold nobody can tell which of them
+    /// a rule asks about, so that both would be narrowed.
     pub(crate) fn sample(&self, addresses: &[u128], ports: &[u128]) -> Sample {
-        Sample(Field::ALL.map(|field| {
-            let set = self.set(field);
-            let readable = if field.is_address() { addresses } else { ports };
-            readable.iter().copied().find(|n| set.contains(*n)).unwrap_or_else(|| set.first())
-        }))
+        let source = self.set(Field::Source).pick(addresses, &[]);
+        let source_port = self.set(Field::SourcePort).pick(ports, &[]);
+        let destination = self.set(Field::Destination).pick(addresses, &[source]);
+        let port = self.set(Field::DestinationPort).pick(ports, &[source_port]);
+        Sample([source, source_port, destination, port])
     }
 
     /// Returns a packet that differs from another in each field that has several values.
     pub(crate) fn other(&self, than: &Sample) -> Sample {
-        Sample(Field::ALL.map(|field| {
-            let set = self.set(field);
-            if set.last() == than.get(field) { set.first() } else { set.last() }
-        }))
+        let pick = |field: Field, twin: u128| self.set(field).pick(&[], &[twin, than.get(field)]);
+        let source = pick(Field::Source, than.get(Field::Destination));
+        let source_port = pick(Field::SourcePort, than.get(Field::DestinationPort));
+        let destination = pick(Field::Destination, source);
+        let port = pick(Field::DestinationPort, source_port);
+        Sample([source, source_port, destination, port])
     }
 }
 

@@ -48,12 +48,17 @@ impl Set {
         self.0.first().map_or(0, |(low, _)| *low)
     }
 
-    /// Returns the last number.
-    pub(crate) fn last(&self) -> u128 {
-        self.0.last().map_or(0, |(_, high)| *high)
+    /// Returns one of the numbers, rather a wanted one, and none of the last few of `unwanted` that
+    /// leave a choice.
+    pub(crate) fn pick(&self, wanted: &[u128], unwanted: &[u128]) -> u128 {
+        let ends = self.0.iter().flat_map(|(low, high)| [*low, *high, low.saturating_add(1)]);
+        let all = || wanted.iter().copied().chain(ends.clone()).filter(|n| self.contains(*n));
+        let mut avoided = (0..=unwanted.len()).filter_map(|at| unwanted.get(at..));
+        let found = avoided.find_map(|unwanted| all().find(|n| !unwanted.contains(n)));
+        found.unwrap_or(self.first())
     }
 
-    /// Tells that two are one and the same in memory.
+    /// Returns where it is in memory: two with the same are one.
     pub(crate) fn address(&self) -> usize {
         self.0.as_ptr().addr()
     }

@@ -4,6 +4,7 @@
 //! first by the part that tells most rows apart, then, among the few that are left, by each other part.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
@@ -14,8 +15,17 @@ use super::watch::Watch;
 /// Rows of spans.
 #[derive(Debug)]
 pub(crate) struct Table {
-    rows: Vec<SmallVec<[Span; 3]>>,
+    rows: Vec<Row>,
     parts: Vec<Part>,
+}
+
+/// What a key must be to fit, and what it then gets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Row {
+    /// A span for each part of the key.
+    pub spans: SmallVec<[Span; 3]>,
+    /// What the look-up gives; the same number is the same answer.
+    pub gives: u32,
 }
 
 #[derive(Debug)]
@@ -48,10 +58,11 @@ impl Key {
 
 impl Table {
     /// Makes a table. All rows have as many spans as the first.
-    pub(crate) fn new(rows: Vec<SmallVec<[Span; 3]>>) -> Table {
-        let width = rows.first().map_or(0, SmallVec::len);
+    pub(crate) fn new(rows: Vec<Row>) -> Table {
+        let width = rows.first().map_or(0, |row| row.spans.len());
         let part = |at: usize| {
-            let mut column: Vec<Span> = rows.iter().filter_map(|r| r.get(at)).copied().collect();
+            let mut column: Vec<Span> =
+                rows.iter().filter_map(|row| row.spans.get(at)).copied().collect();
             column.sort_unstable();
             column.dedup();
             Part { variety: column.len(), shelf: OnceCell::new() }
@@ -77,7 +88,7 @@ impl Table {
         for (at, key) in others().filter(|(_, key)| is_open(**key, watch)) {
             if let (Key::Asked(asked), false) = (key, left.is_empty()) {
                 let spans = left.iter().filter_map(|row| Some((*row, self.span(*row, at)?)));
-                watch.ask(*asked, &Shelf::new(spans).line);
+                watch.ask(*asked, &Shelf::new(spans, |row| row).line);
                 self.keep_fitting(&mut left, at, *key);
             }
         }
@@ -99,8 +110,28 @@ impl Table {
     }
 
     fn shelf(&self, at: usize) -> &Shelf {
-        let column = || (0..).zip(&self.rows).filter_map(|(row, r)| Some((row, *r.get(at)?)));
-        self.parts[at].shelf.get_or_init(|| Shelf::new(column()))
+        self.parts[at].shelf.get_or_init(|| {
+            let column =
+                (0..).zip(&self.rows).filter_map(|(n, row)| Some((n, *row.spans.get(at)?)));
+            let alike = self.alike_without(at);
+            let first_alike =
+                |row| usize::try_from(row).ok().and_then(|row| alike.get(row).copied());
+            Shelf::new(column, |row| first_alike(row).unwrap_or(row))
+        })
+    }
+
+    /// Returns for each row the first that differs from it in one part only: where a key fits them
+    /// in that part, they are the same.
+    fn alike_without(&self, at: usize) -> Vec<u32> {
+        let mut first: HashMap<Row, u32> = HashMap::new();
+        let numbered = (0..).zip(&self.rows).map(|(n, row)| {
+            let mut rest = row.clone();
+            if let Some(span) = rest.spans.get_mut(at) {
+                *span = (0, 0);
+            }
+            *first.entry(rest).or_insert(n)
+        });
+        numbered.collect()
     }
 
     fn keep_fitting(&self, rows: &mut Vec<u32>, at: usize, key: Key) {
@@ -111,7 +142,7 @@ impl Table {
     }
 
     fn span(&self, row: u32, at: usize) -> Option<Span> {
-        self.rows.get(usize::try_from(row).ok()?)?.get(at).copied()
+        self.rows.get(usize::try_from(row).ok()?)?.spans.get(at).copied()
     }
 }
 

@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use kps_flow::{Family, Protocol};
 use kps_ruleset::Name;
@@ -65,8 +66,12 @@ pub(crate) enum LineKey {
     Destinations(ChainId, Family),
     /// Which ports they name for every destination.
     Ports(ChainId, u8),
-    /// What the host makes of a source.
+    /// What type the host gives an address.
     Origin(Family),
+    /// Which sources it refuses from a link.
+    Refusal(Family, Name),
+    /// Which policy rules select a source.
+    Selection(Family),
     /// What it makes of a destination.
     Place(Family),
     /// Which source it picks for a destination.
@@ -82,7 +87,7 @@ pub(crate) struct Watch {
     aside: RefCell<Vec<Region>>,
     side: Cell<Side>,
     /// The link that each source comes in by, if that is not the same for all.
-    links: Option<Rc<OwnLinks>>,
+    links: Option<Arc<OwnLinks>>,
     compared: Cell<bool>,
     lost: RefCell<Option<String>>,
 }
@@ -95,7 +100,7 @@ impl Watch {
     pub(crate) fn new(
         sample: Sample,
         region: Region,
-        links: Option<Rc<OwnLinks>>,
+        links: Option<Arc<OwnLinks>>,
         desk: Rc<Desk>,
     ) -> Watch {
         Watch {

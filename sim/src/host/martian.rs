@@ -38,17 +38,26 @@ impl Network {
     #[must_use]
     pub fn refuses_to_route(&self, packet: &Packet, link: Name) -> Option<Martian> {
         let IpAddr::V4(source) = packet.source else { return None };
-        if source.is_multicast() || source.is_broadcast() || source.octets()[0] == 0 {
-            return Some(Martian::Source);
+        if let Some(martian) = self.refuses_source(packet.source, link) {
+            return Some(martian);
         }
-        let loopback = source.is_loopback() || packet.destination.is_loopback();
-        if loopback && !self.sysctls.routes_localnet(link) {
+        if packet.destination.is_loopback() && !self.sysctls.routes_localnet(link) {
             return Some(Martian::Loopback);
         }
-        if self.is_local(packet.source) && !self.sysctls.accepts_local_source(link) {
-            return Some(Martian::OwnSource);
-        }
         self.fails_reverse_path(source, link).then_some(Martian::ReversePath)
+    }
+
+    /// Tells why an IPv4 source is refused, wherever its packet goes.
+    pub(super) fn refuses_source(&self, source: IpAddr, link: Name) -> Option<Martian> {
+        let IpAddr::V4(v4) = source else { return None };
+        if v4.is_multicast() || v4.is_broadcast() || v4.octets()[0] == 0 {
+            return Some(Martian::Source);
+        }
+        if v4.is_loopback() && !self.sysctls.routes_localnet(link) {
+            return Some(Martian::Loopback);
+        }
+        let own = self.is_local(source) && !self.sysctls.accepts_local_source(link);
+        own.then_some(Martian::OwnSource)
     }
 
     /// Tells why an IPv4 packet of this host cannot leave by `link`

@@ -33,7 +33,19 @@ enum Nature {
 type Way = Option<(RouteKind, Option<Name>, Option<IpAddr>)>;
 
 impl Network {
-    /// Tells sources apart by what kind of address they are, and by policy rules.
+    /// Tells sources apart by whether they are refused from a link.
+    pub(crate) fn refusals(&self, family: Family, link: Name) -> Line {
+        Line::labelled(self.cuts(family), |number| {
+            self.refuses_source(address(number, family), link).is_some()
+        })
+    }
+
+    /// Tells sources apart by the policy rules that select them.
+    pub(crate) fn selections(&self, family: Family) -> Line {
+        Line::labelled(self.cuts(family), |number| self.selectors(address(number, family)))
+    }
+
+    /// Tells addresses apart by what type they are, and by policy rules.
     pub(crate) fn origins(&self, family: Family) -> Line {
         Line::labelled(self.cuts(family), |number| {
             let at = address(number, family);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kps_flow::{ClientClass, Family, Flow, Protocol};
 use kps_ruleset::Name;
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     family: Family,
     protocol: Protocol,
     /// The link of each source, if the entry is of several links.
-    pub(super) links: Option<Rc<OwnLinks>>,
+    pub(super) links: Option<Arc<OwnLinks>>,
     pub(super) region: Region,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn all(left: &Walker, right: &Walker) -> Vec<Entry> {
             let links = Links::of(&networks, family);
             for own in links.own {
                 let Some(sources) = Set::of_numbers(own.keys().copied()) else { continue };
-                all.push(entry(WayIn::OwnLink, Some(Rc::new(own)), sources));
+                all.push(entry(WayIn::OwnLink, Some(Arc::new(own)), sources));
             }
             for link in links.shared {
                 let any = Set::of(addresses(family));

@@ -1,7 +1,7 @@
 //! Compares what two states of a node do to all packets that open a connection.
 //!
 //! Packets are walked by the ordinary walker, one for each class: while it walks, every question of
-//! the rules narrows the class to the packets that get the same answer ([`crate::classes`]). A packet
+//! the rules narrows the class to the packets that get the same answer (module `classes`). A packet
 //! that was set aside becomes a class of its own later, so that in the end each packet is in one class,
 //! and each class was walked on both sides.
 //!
@@ -19,6 +19,7 @@ mod entry;
 use std::rc::Rc;
 
 use kps_flow::{Distribution, Flow, Outcome};
+use rayon::prelude::*;
 
 use crate::classes::line::Line;
 use crate::classes::region::{Asked, Field, Region, Sample};
@@ -77,12 +78,20 @@ pub struct Undecided {
 /// Compares two states of a node for all first packets of connections.
 #[must_use]
 pub fn prove(left: &Walker, right: &Walker) -> Proof {
-    let mut proof = Proof::default();
-    let prover = Prover { sides: [left, right], desk: Rc::default() };
-    for entry in entry::all(left, right) {
-        prover.entry(&entry, &mut proof);
+    let entries = entry::all(left, right);
+    let proofs: Vec<Proof> = entries.into_par_iter().map(|e| of_entry([left, right], &e)).collect();
+    let mut whole = Proof { assumptions: assumptions(left, right), ..Proof::default() };
+    for mut proof in proofs {
+        whole.differences.append(&mut proof.differences);
+        whole.undecided.append(&mut proof.undecided);
+        whole.classes += proof.classes;
     }
-    proof.assumptions = assumptions(left, right);
+    whole
+}
+
+fn of_entry(sides: [&Walker; 2], entry: &Entry) -> Proof {
+    let mut proof = Proof::default();
+    Prover { sides, desk: Rc::default() }.entry(entry, &mut proof);
     proof
 }
 

@@ -16,6 +16,10 @@ use crate::classes::watch::{LineKey, Watch};
 use crate::conntrack::{Binding, Connection, Endpoint, Side};
 use crate::host::{LOOPBACK, Network};
 
+/// 127.0.0.0/8.
+pub(crate) const LOOPBACK_V4: Span = (0x7f00_0000, 0x7fff_ffff);
+/// `::1`.
+pub(crate) const LOOPBACK_V6: Span = (1, 1);
 /// All ports.
 pub(crate) const PORTS: Span = (0, 65_535);
 
@@ -90,12 +94,28 @@ impl Branch {
         }
     }
 
-    /// The host is asked about an address as a source: whether it is its own, or nobody's.
+    /// The host is asked what type an address has.
     pub(crate) fn asks_origin(&self, network: &Network, source: IpAddr) {
         let Some(watch) = self.watch() else { return };
         let family = Family::of(source);
         let line = || network.origins(family);
         watch.ask_by(LineKey::Origin(family), Asked::Address(source), line);
+    }
+
+    /// The host is asked whether it takes packets with this source from a link.
+    pub(crate) fn asks_refusal(&self, network: &Network, source: IpAddr, link: Name) {
+        let Some(watch) = self.watch() else { return };
+        let family = Family::of(source);
+        let cut = || network.refusals(family, link);
+        watch.ask_by(LineKey::Refusal(family, link), Asked::Address(source), cut);
+    }
+
+    /// Policy rules are asked about a source.
+    pub(crate) fn asks_selectors(&self, network: &Network, source: Option<IpAddr>) {
+        let (Some(watch), Some(source)) = (self.watch(), source) else { return };
+        let family = Family::of(source);
+        let line = || network.selections(family);
+        watch.ask_by(LineKey::Selection(family), Asked::Address(source), line);
     }
 
     /// The host is asked where an address is.

@@ -23,6 +23,8 @@ impl Walker<'_> {
             branch.reach(Hook::Input);
             return Ok(());
         };
+        branch.asks_place(&self.network, branch.packet.destination);
+        branch.asks_refusal(&self.network, branch.packet.source, input);
         branch.asks_way_back(&self.network, branch.packet.source, input);
         if let Some(martian) = self.network.refuses_to_route(&branch.packet, input) {
             return Err(refused(branch, martian.to_string()));
@@ -95,6 +97,8 @@ impl Walker<'_> {
         query: &Query,
         branch: &mut Branch,
     ) -> Result<Option<&Route>, Interrupt> {
+        branch.asks_place(&self.network, query.destination);
+        branch.asks_selectors(&self.network, query.source);
         self.network.route(query, |rule| {
             branch.suppose(Name::from(format!("policy rule {} selects the packet", rule.priority)))
         })

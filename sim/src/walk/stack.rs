@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use kps_flow::{Delivery, Outcome, SourceNat};
 use kps_ruleset::nftables::Hook;
 
+use super::ask::LOOPBACK_V6;
 use super::branch::{Branch, Interrupt};
 use super::chains::Chains;
 use super::hooks::{Base, Function, Work};
@@ -55,8 +56,8 @@ impl Walker<'_> {
     }
 
     fn arrive(&self, branch: &mut Branch) -> Result<(), Interrupt> {
-        branch.asks_origin(&self.network, branch.packet.source);
-        branch.asks_place(&self.network, branch.packet.destination);
+        branch.asks_address(branch.packet.source, LOOPBACK_V6);
+        branch.asks_address(branch.packet.destination, LOOPBACK_V6);
         if let Some(martian) = self.network.refuses_on_arrival(&branch.packet) {
             return Err(refused(branch, martian.to_string()));
         }
@@ -66,7 +67,6 @@ impl Walker<'_> {
     }
 
     fn start(&self, branch: &mut Branch) -> Result<(), Interrupt> {
-        branch.asks_place(&self.network, branch.packet.destination);
         self.route_out(branch)?;
         branch.opening = branch.packet;
         branch.reach(Hook::Output);

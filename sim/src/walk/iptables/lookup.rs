@@ -73,9 +73,9 @@ impl<'a> Set<'a> {
         self.tree.kind
     }
 
-    /// Returns its elements.
-    pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
-        self.tree.entries.keys()
+    /// Returns its elements, and whether each is an exception.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (&Element, bool)> {
+        self.tree.entries.iter().map(|(element, entry)| (element, entry.nomatch))
     }
 
     /// Returns the length of the networks that it holds addresses for.

@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use super::lookup::{Set, side_of};
 use crate::classes::line::Span;
 use crate::classes::region::Asked;
-use crate::classes::table::{Key, Table};
+use crate::classes::table::{Key, Row, Table};
 use crate::classes::watch::TableKey;
 use crate::host::places::span;
 use crate::walk::branch::Branch;
@@ -58,12 +58,16 @@ impl Branch {
 }
 
 fn table_of(set: &Set) -> Table {
-    Table::new(set.elements().filter_map(|element| row(element, set.length())).collect())
+    let row = |(element, nomatch): (&Element, bool)| {
+        let spans = spans(element, set.length())?;
+        Some(Row { spans, gives: nomatch.into() })
+    };
+    Table::new(set.elements().filter_map(row).collect())
 }
 
 /// Returns what an element asks of each part of the key. A set of addresses may hold one for each
 /// network of a length.
-fn row(element: &Element, length: Option<u8>) -> Option<SmallVec<[Span; 3]>> {
+fn spans(element: &Element, length: Option<u8>) -> Option<SmallVec<[Span; 3]>> {
     let one = |address: IpAddr| span(IpNet::from(address));
     let around = |address: IpAddr| {
         let network = length.and_then(|length| IpNet::new(address, length).ok());

@@ -2,12 +2,12 @@
 
 use kps_ruleset::ipvs::{ServiceId, Table, VirtualServer};
 use kps_ruleset::{Name, Protocol};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::is_for;
 use crate::classes::line::Span;
 use crate::classes::region::{Asked, number};
-use crate::classes::table::{self, Key};
+use crate::classes::table::{self, Key, Row};
 use crate::classes::watch::TableKey;
 use crate::packet::Packet;
 use crate::walk::ask::PORTS;
@@ -70,7 +70,7 @@ impl<'a> Services<'a> {
         table.narrow(watch, &[Key::Asked(Asked::Address(packet.destination)), port]);
     }
 
-    fn rows(&self, like: &Packet) -> Vec<SmallVec<[Span; 3]>> {
+    fn rows(&self, like: &Packet) -> Vec<Row> {
         let mut rows = Vec::new();
         for id in self.table.services.keys() {
             let ServiceId::Address { protocol, address, port } = *id else { continue };
@@ -84,7 +84,10 @@ impl<'a> Services<'a> {
                 FTP => &[one(FTP), one(FTP_DATA), (UNPRIVILEGED.into(), PORTS.1)],
                 _ => &[one(port)],
             };
-            rows.extend(found_by.iter().map(|ports| smallvec![at, *ports]));
+            // By which port a server was found counts, too.
+            for (ports, gives) in found_by.iter().zip(next_number(&rows)..) {
+                rows.push(Row { spans: smallvec![at, *ports], gives });
+            }
         }
         rows
     }
@@ -102,6 +105,10 @@ impl<'a> Services<'a> {
             .or_else(|| may_be_ftp_data.then(|| at(FTP)).flatten())
             .or_else(|| self.any_port.then(|| at(0)).flatten())
     }
+}
+
+fn next_number(rows: &[Row]) -> u32 {
+    u32::try_from(rows.len()).unwrap_or(u32::MAX)
 }
 
 fn has_mark(packet: &Packet, mark: u32, branch: &mut Branch) -> Result<bool, Interrupt> {

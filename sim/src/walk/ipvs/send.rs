@@ -10,6 +10,7 @@ use crate::host::route::Query;
 use crate::mark::Mark;
 use crate::trace::{Deed, Way};
 use crate::walk::Walker;
+use crate::walk::ask::{LOOPBACK_V4, LOOPBACK_V6};
 use crate::walk::branch::{Branch, Interrupt};
 use crate::walk::routing::refused;
 
@@ -21,8 +22,8 @@ impl Walker<'_> {
         scheduled: Scheduled,
         branch: &mut Branch,
     ) -> Result<After, Interrupt> {
-        branch.asks_place(&self.network, scheduled.server.address);
-        branch.asks_origin(&self.network, branch.packet.source);
+        branch.asks_address(branch.packet.source, LOOPBACK_V4);
+        branch.asks_address(branch.packet.source, LOOPBACK_V6);
         let way = self.way_to(&scheduled, branch)?;
         if crosses(way, &scheduled, branch) {
             return Err(refused(branch, "the loopback address stays on this host"));

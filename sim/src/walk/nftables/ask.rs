@@ -8,7 +8,7 @@ use super::lookup::{Lookup, Parts};
 use super::program::{Expr, LookupId};
 use crate::classes::line::Span;
 use crate::classes::region::{Asked, address};
-use crate::classes::table::{Key, Table};
+use crate::classes::table::{Key, Row, Table};
 use crate::classes::watch::{TableKey, Watch};
 use crate::walk::branch::Branch;
 use crate::walk::datum::{Datum, Pattern};
@@ -156,10 +156,15 @@ fn kind_of(field: Payload) -> Kind {
 }
 
 fn table_of(lookup: &Lookup, parts: usize) -> Table {
-    let row = |key: &[Pattern]| -> SmallVec<[Span; 3]> {
+    let spans = |key: &[Pattern]| -> SmallVec<[Span; 3]> {
         (0..parts).map(|at| key.get(at).map_or(EVERYTHING, |pattern| span(*pattern))).collect()
     };
-    Table::new(lookup.entries().map(|entry| row(&entry.key)).collect())
+    // All elements of a set give the same; each of a map gives its own.
+    let rows = (1..).zip(lookup.entries()).map(|(number, entry)| Row {
+        spans: spans(&entry.key),
+        gives: if entry.data.is_some() { number } else { 0 },
+    });
+    Table::new(rows.collect())
 }
 
 const EVERYTHING: Span = (0, u128::MAX);
