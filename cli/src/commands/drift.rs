@@ -11,7 +11,7 @@ use crate::args::{self, CheckOutput, Guess};
 use crate::cluster::Objects;
 use crate::dump::{Dumped, read_parts};
 use crate::error::Failure;
-use crate::report::diagnostics::error;
+use crate::report::diagnostics::{error, note};
 use crate::report::drift::{Document, Drifted, Nodes, Stories};
 use crate::report::junit;
 
@@ -117,7 +117,27 @@ fn find(
         unseen: &dumped.missing,
     });
     let drift = found.ok_or_else(|| incomparable(&configs, dir))?;
+    if let Some(first) = configs.first().filter(|first| is_given && first.mode != drift.fit.mode) {
+        note(&format!(
+            "{node}: the configuration says {} mode, and the dump fits {} mode",
+            first.mode, drift.fit.mode
+        ));
+    }
+    note_unseen_chains(dir, &dumped);
     Ok((drift, dumped))
+}
+
+/// iptables-nft keeps its rules in tables of nftables, where `nft` shows them without their meaning.
+fn note_unseen_chains(dir: &Path, dumped: &Dumped) {
+    let mut chains = dumped.state.nftables.tables.iter().flat_map(|table| table.chains.keys());
+    let is_unseen = dumped.missing.contains(&"iptables-save.txt")
+        && chains.any(|chain| chain.starts_with("KUBE-"));
+    if is_unseen {
+        note(&format!(
+            "{}: nft.txt shows chains of iptables mode; add iptables-save.txt to have them judged",
+            dir.display()
+        ));
+    }
 }
 
 fn each_mode_once(configs: &[Config]) -> Vec<Config> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kps_compare::drift::Finding;
 
+use super::MOST;
 use crate::report::junit::Case;
 
 /// A finding with its text.
@@ -15,7 +16,7 @@ pub struct Failed<'a> {
 }
 
 /// Returns a case for each ServicePort, also for those that there should not be, and one for what is
-/// about none.
+/// about none or about many.
 pub fn cases<'a>(services: impl Iterator<Item = &'a str>, failed: &[Failed<'a>]) -> Vec<Case> {
     let mut of_services: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for service in services {
@@ -24,12 +25,14 @@ pub fn cases<'a>(services: impl Iterator<Item = &'a str>, failed: &[Failed<'a>])
     let mut shared = case("what all Services share", Vec::new());
     for Failed { finding, text } in failed {
         let services = concerned(finding);
+        let is_shared = services.is_empty() || services.len() > MOST;
         for service in &services {
-            of_services.entry(service).or_default().push(text.clone());
+            let told = if is_shared { "as all Services share it" } else { text.as_str() };
+            of_services.entry(service).or_default().push(told.to_owned());
         }
         if finding.is_harmless() {
             shared.notes.push(text.clone());
-        } else if services.is_empty() {
+        } else if is_shared {
             shared.failures.push(text.clone());
         }
     }
