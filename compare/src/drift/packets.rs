@@ -1,7 +1,7 @@
 //! The packets that are asked of a dump and of what is expected: some of each class, biased to the
 //! constants of the rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
@@ -46,11 +46,11 @@ const MOST_SOURCES: usize = 16;
 /// Returns every packet to ask: this is the one place that chooses them.
 ///
 /// There is a client of each class, for each address of each ServicePort and a port beside it; a
-/// client of its source ranges, and one that is its endpoint. What lines and other people's rules
+/// client of its source ranges, and those that are its endpoints. What lines and other people's rules
 /// name as sources are clients, too; what lines let clients dial is dialled.
 #[must_use]
 pub(super) fn sampled(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
-    let named = named_sources(scene, hints);
+    let (named, by_service) = (named_sources(scene, hints), named_by_services(hints.lines));
     let mut questions = Vec::new();
     for view in scene.subject.views {
         let general: Vec<Client> = scene.clients(view.family).cloned().collect();
@@ -58,7 +58,7 @@ pub(super) fn sampled(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
         let clients: Vec<Client> = general.iter().chain(named).cloned().collect();
         let addresses = view.ports.iter().flat_map(of_addresses);
         for target in addresses.chain(node_ports(view)) {
-            let special = special(scene, target.port);
+            let special = special(scene, target.port, &by_service);
             questions.extend(of(scene, target, clients.iter().chain(&special)));
         }
         for port in &view.ports {
@@ -184,15 +184,33 @@ fn of<'c>(
     })
 }
 
-/// Returns a client of the first and one of the last source range, and a pod that is an endpoint.
-fn special(scene: &Scene<'_>, port: &PortView) -> Vec<Client> {
+/// Returns a client of the first and one of the last source range, and pods that are endpoints: one
+/// here, one elsewhere, and those that lines of the ServicePort name.
+fn special(scene: &Scene<'_>, port: &PortView, named: &Named<'_>) -> Vec<Client> {
     let ranges = &port.port.source_ranges;
-    let guests: BTreeSet<IpAddr> =
-        ranges.first().into_iter().chain(ranges.last()).filter_map(|r| r.hosts().next()).collect();
-    let guests = guests.into_iter().filter_map(|address| client(scene, address));
-    let local = port.endpoints.iter().find(|endpoint| endpoint.is_local);
-    let is_host = |ip: &IpAddr| scene.walker.network().is_local(*ip);
-    let local = local.map(|endpoint| endpoint.address.ip()).filter(|ip| !is_host(ip));
-    let local = local.map(|address| scene.client_at(ClientClass::Pod, address));
-    guests.chain(local).collect()
+    let guests = ranges.first().into_iter().chain(ranges.last()).filter_map(|r| r.hosts().next());
+    let mut addresses: BTreeSet<IpAddr> = guests.collect();
+    for is_local in [true, false] {
+        let of_kind = port.reachable_endpoints().find(|endpoint| endpoint.is_local == is_local);
+        addresses.extend(of_kind.map(|endpoint| endpoint.address.ip()));
+    }
+    if let Some(named) = named.get(port.port.key.to_string().as_str()) {
+        let own = port.endpoints.iter().map(|endpoint| endpoint.address.ip());
+        addresses.extend(own.filter(|address| named.contains(address)).take(MOST_SOURCES));
+    }
+    addresses.into_iter().filter_map(|address| client(scene, address)).collect()
+}
+
+/// The addresses that lines name, by the ServicePort of the line.
+type Named<'l> = HashMap<&'l str, HashSet<IpAddr>>;
+
+fn named_by_services(lines: &[Line]) -> Named<'_> {
+    let mut named = Named::new();
+    for line in lines {
+        let Some(service) = &line.service else { continue };
+        let words = line.text.split([' ', ',', '"', '/']);
+        let addresses = words.filter_map(address::parse_address);
+        named.entry(service.as_str()).or_default().extend(addresses);
+    }
+    named
 }
