@@ -13,7 +13,7 @@ use kps_model::{KubeVersion, Mode};
 
 pub use check::{Check, CheckOutput};
 pub use diff::{Diff, DiffOutput};
-pub use drift::{Drift, Guess};
+pub use drift::{Asked, Drift, Guess};
 pub use kernel::Kernel;
 pub use test::Test;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kps_model::{KubeVersion, Mode};
 
 use super::{CheckOutput, ClusterArgs};
@@ -46,6 +46,9 @@ pub struct Drift {
     /// The release of kube-proxy: 1.34 to 1.37, or auto: the one that fits the dump best
     #[arg(long, value_name = "VERSION", default_value_t = Guess::Auto)]
     pub kube_version: Guess<KubeVersion>,
+    /// Which packets to ask: some of each class, or all that open a connection, which takes longer
+    #[arg(long, value_enum, default_value_t = Asked::Sampled)]
+    pub packets: Asked,
     /// Exit with 1 also for what is left over and harmless, and if anything was wrong with an object
     #[arg(long)]
     pub strict: bool,
@@ -55,6 +58,15 @@ pub struct Drift {
     /// How to write what was found
     #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
     pub output: CheckOutput,
+}
+
+/// Which packets are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Asked {
+    /// Some of each class, biased to the constants of the rules.
+    Sampled,
+    /// One of each class that differs, too, by a proof over all packets.
+    All,
 }
 
 /// Something that is given, or to be found.

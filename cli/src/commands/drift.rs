@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use kps_compare::drift::{self, Drift, Settings, Subject};
+use kps_compare::drift::{self, Drift, Packets, Settings, Subject};
 use kps_model::{Config, KubeVersion, Mode};
 
 use crate::Verdict;
-use crate::args::{self, CheckOutput, Guess};
+use crate::args::{self, Asked, CheckOutput, Guess};
 use crate::cluster::Objects;
 use crate::dump::{Dumped, read_parts};
 use crate::error::Failure;
@@ -115,6 +115,10 @@ fn find(
         versions: &versions,
         dump: &dumped.state,
         unseen: &dumped.missing,
+        packets: match arguments.packets {
+            Asked::Sampled => Packets::Sampled,
+            Asked::All => Packets::All,
+        },
     });
     let drift = found.ok_or_else(|| incomparable(&configs, dir))?;
     if let Some(first) = configs.first().filter(|first| is_given && first.mode != drift.fit.mode) {

@@ -8,11 +8,12 @@ use std::thread;
 use kps_flow::{Answer, ClientClass, Distribution, Flow, Outcome, Strictness, Weight, agree};
 use kps_ruleset::NodeState;
 use kps_ruleset::nftables::{Policy, TableFamily};
+use kps_sim::prove::{Proof, prove};
 use kps_sim::trace::{Deed, Language, Place, RulePlace, Step};
 use kps_sim::{Options, Walker};
 
 use super::expected::Expected;
-use super::packets::Question;
+use super::packets::{NO_SERVICE, Question};
 use super::parts::{Parts, Whose};
 use super::{Effect, Outcomes};
 
@@ -64,6 +65,13 @@ pub(super) struct Trial<'a> {
     own: OnceLock<Walker<'a>>,
 }
 
+impl Blamed {
+    /// Tells whether it is about a Service or kube-proxy: what others do to other packets is theirs.
+    fn counts(&self) -> bool {
+        self.effect.service != NO_SERVICE || self.causes.iter().any(|c| *c != Cause::Foreign)
+    }
+}
+
 impl<'a> Trial<'a> {
     pub fn new(
         expected: &'a Expected,
@@ -76,13 +84,18 @@ impl<'a> Trial<'a> {
         Trial { parts, wanted, dumped, stripped, clean, own }
     }
 
+    /// Compares what becomes of all packets.
+    pub fn prove(&self) -> Proof {
+        prove(&self.wanted, self.dumped)
+    }
+
     /// Asks packets on all processors, and returns what becomes otherwise, in the order of the
     /// questions.
     pub fn ask_all(&self, questions: &[Question]) -> Vec<Blamed> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let share = questions.len().div_ceil(threads).max(1);
         let ask = |asked: &[Question]| -> Vec<Blamed> {
-            asked.iter().filter_map(|question| self.ask(question)).collect()
+            asked.iter().filter_map(|question| self.ask(question)).filter(Blamed::counts).collect()
         };
         thread::scope(|scope| {
             let parts = questions.chunks(share).map(|asked| scope.spawn(move || ask(asked)));

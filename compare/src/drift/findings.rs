@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kps_model::Mode;
 use kps_ruleset::NodeState;
+use kps_sim::prove::Proof;
 
 use super::effects::{Blamed, Cause, Stripped, Trial, class};
 use super::expected::Expected;
 use super::fit::{Best, best};
 use super::lines::{Change, Line};
 use super::packets::Hints;
-use super::{Drift, Effect, Finding, Kind, Subject, leftovers, packets};
+use super::{Drift, Effect, Finding, Kind, Packets, Proved, Subject, leftovers, packets};
 use crate::lint;
 use crate::lint::Scene;
 
@@ -26,7 +27,7 @@ pub fn find(subject: &Subject<'_>) -> Option<Drift> {
     let parts = expected.parts(&found);
     let stripped = Stripped::of(&parts);
     let trial = Trial::new(&expected, parts, &scene.walker, &stripped);
-    let questions = packets::sampled(
+    let mut questions = packets::sampled(
         &scene,
         &Hints {
             lines: &lines,
@@ -34,6 +35,10 @@ pub fn find(subject: &Subject<'_>) -> Option<Drift> {
             left_over: leftovers::dialled_by(&parts, &expected.owners),
         },
     );
+    let proof = (subject.packets == Packets::All).then(|| trial.prove());
+    if let Some(proof) = &proof {
+        questions.extend(packets::proven(&scene, &expected.owners, proof));
+    }
     let blamed = trial.ask_all(&questions);
     let mut findings = own(lines, &blamed);
     findings.extend(foreign(&blamed));
@@ -45,7 +50,13 @@ pub fn find(subject: &Subject<'_>) -> Option<Drift> {
         Cow::Owned(completed) => Some(completed),
         Cow::Borrowed(_) => None,
     };
-    Some(Drift { fit, services, packets, findings, expected: expected.state, completed })
+    let (proof, expected) = (proof.map(proved), expected.state);
+    Some(Drift { fit, expected, completed, services, packets, proof, findings })
+}
+
+fn proved(proof: Proof) -> Proved {
+    let undecided = proof.undecided.into_iter().map(|class| (class.flow, class.why));
+    Proved { classes: proof.classes, undecided: undecided.collect() }
 }
 
 fn scene<'s>(subject: &Subject<'s>, expected: &'s Expected, found: &'s NodeState) -> Scene<'s> {

@@ -10,9 +10,9 @@
 //!
 //! Lines are compared with the order that kube-proxy leaves open left open. What they come to is
 //! asked of packets: a packet of each client class for each address of each ServicePort goes
-//! through the dump and through what is expected ([`packets`]), and where the outcomes differ, the
-//! parts of the dump are taken away one by one until it is plain which of them is to blame. A proof
-//! over all packets can take the place of [`packets::sampled`].
+//! through the dump and through what is expected (module `packets`), and where the outcomes differ, the
+//! parts of the dump are taken away one by one until it is plain which of them is to blame. On
+//! request, a proof over all packets adds one of each class that differs.
 
 mod effects;
 mod expected;
@@ -59,6 +59,17 @@ pub struct Subject<'a> {
     /// The files that a dump may have and this one has not, such as `ip6tables-save.txt`: what
     /// they would show is taken to be as it should be.
     pub unseen: &'a [&'static str],
+    /// Which packets are asked.
+    pub packets: Packets,
+}
+
+/// Which packets are asked of a dump and of what should be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packets {
+    /// Some of each class, biased to the constants of the rules.
+    Sampled,
+    /// These, and one of each class of packets that a proof over all packets finds to differ.
+    All,
 }
 
 /// Where settings come from.
@@ -84,8 +95,20 @@ pub struct Drift {
     pub services: Vec<String>,
     /// How many packets were asked.
     pub packets: usize,
+    /// How many classes a proof over all packets looked at, and why it cannot decide some of them;
+    /// `None` if packets are sampled.
+    pub proof: Option<Proved>,
     /// What is not as it should be: by ServicePort, then what is not kube-proxy's.
     pub findings: Vec<Finding>,
+}
+
+/// A proof over all packets that open a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proved {
+    /// How many classes there are.
+    pub classes: u64,
+    /// The packets of classes that cannot be decided, with the reasons.
+    pub undecided: Vec<(Flow, String)>,
 }
 
 /// Something that is not as it should be.

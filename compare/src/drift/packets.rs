@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 use kps_flow::{ClientClass, Family, Flow};
-use kps_model::intent::Frontend;
-use kps_model::{NodeView, PortView, address};
+use kps_model::intent::{Frontend, Owner};
+use kps_model::{Intent, NodeView, PortView, address};
+use kps_sim::prove::{Difference, Proof};
 
 use super::lines::Line;
-use super::owners::Dialled;
+use super::owners::{Dialled, Owners};
 use crate::lint::target::{Target, is_of_link, of_addresses, word};
 use crate::lint::{Client, Scene};
 
@@ -36,6 +37,8 @@ pub(super) struct Hints<'a> {
     pub left_over: Vec<(Option<String>, Dialled)>,
 }
 
+/// What stands for the ServicePort of packets that are for none.
+pub(super) const NO_SERVICE: &str = "no Service";
 /// A port that hardly any Service has: discard (RFC 863).
 pub(super) const UNDEFINED: u16 = 9;
 /// How many addresses of the node are dialled beside loopback.
@@ -73,13 +76,37 @@ pub(super) fn sampled(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
     questions
 }
 
+/// Returns a packet of each class that a proof found to differ.
+pub(super) fn proven(scene: &Scene<'_>, owners: &Owners, proof: &Proof) -> Vec<Question> {
+    let question = |difference: &Difference| {
+        let flow = difference.flow.clone();
+        let (service, frontend) = owner(scene, owners, &flow);
+        Question { service, frontend, flow }
+    };
+    proof.differences.iter().map(question).collect()
+}
+
+/// Returns the ServicePort that a packet is for, and by what kind of address.
+fn owner(scene: &Scene<'_>, owners: &Owners, flow: &Flow) -> (String, &'static str) {
+    let views = scene.subject.views.iter();
+    let view = views.into_iter().find(|view| view.family == flow.family());
+    match view.map(|view| Intent::new(view).owner(flow)) {
+        Some(Owner::Port(port, frontend)) => (port.port.key.to_string(), word(frontend)),
+        Some(Owner::Contested) => ("several Services".to_owned(), "contested address"),
+        Some(Owner::Nobody) | None => match owners.of_address(flow.destination) {
+            Some(service) => (service, "port of no Service"),
+            None => (NO_SERVICE.to_owned(), "address of no Service"),
+        },
+    }
+}
+
 /// Returns packets to what can be dialled though no ServicePort has it.
 fn stale(scene: &Scene<'_>, hints: &Hints<'_>) -> Vec<Question> {
     let of_line = |line: &Line| Some((line.service.clone(), line.dialled?));
     let of_lines = hints.lines.iter().filter_map(of_line);
     let mut questions = Vec::new();
     for (service, (address, protocol, port)) in of_lines.chain(hints.left_over.iter().cloned()) {
-        let service = service.unwrap_or_else(|| "no Service".to_owned());
+        let service = service.unwrap_or_else(|| NO_SERVICE.to_owned());
         for address in address.into_iter().chain(node_addresses(scene, address)) {
             for client in scene.clients(Family::of(address)) {
                 let flow = scene.flow(client, protocol, address, port);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kps_compare::drift::{Settings, Subject, find};
+use kps_compare::drift::{Packets, Settings, Subject, find};
 use kps_model::{Cluster, Config, KubeVersion, Mode, Source, config, read};
 use kps_ruleset::NodeState;
 
@@ -99,6 +99,7 @@ fn the_settings_of_recorded_dumps_are_found() {
             versions: &versions,
             dump,
             unseen: &[],
+            packets: Packets::Sampled,
         });
         let found = found.unwrap();
         assert_eq!(found.findings, [], "{name}: {:#?}", found.fit);

@@ -1,6 +1,6 @@
 //! Rules of others that change an outcome are told with the Service that suffers.
 
-use kps_compare::drift::Kind;
+use kps_compare::drift::{Kind, Packets};
 use kps_flow::{Family, Flow};
 use kps_model::intent::Owner;
 use kps_model::{Cluster, Config, Intent, KubeVersion, Mode, view};
@@ -39,7 +39,7 @@ fn rule() -> impl Strategy<Value = (&'static str, &'static str, String)> {
     let ports =
         select(vec!["", "-m tcp --dport 80 ", "-m tcp --dport 30080 ", "-m tcp --dport 8080 "]);
     (places, sources, destinations, ports).prop_map(|((table, chain, target), from, to, port)| {
-        (table, chain, format!("-A {chain} {from}{to}-p tcp {port}-j {target}"))
+        (table, chain, format!("{from}{to}-p tcp {port}-j {target}"))
     })
 }
 
@@ -91,13 +91,35 @@ fn rules_of_others_that_change_an_outcome_are_told() {
     }
 }
 
+/// A rule that looks at a source port, at which no sampled packet comes from.
+#[test]
+fn what_samples_miss_is_found_among_all_packets() {
+    let cluster = crate::small::two_services();
+    for (mode, chain) in [(Mode::Nftables, "FORWARD"), (Mode::Iptables, "FORWARD")] {
+        let config = crate::small::in_mode(mode);
+        let before = dumped(&rendered(&cluster, "a", &config, KubeVersion::NEWEST));
+        let text = "-d 10.244.1.4/32 -p tcp -m tcp --sport 1234 -j DROP";
+        let after = with_rule(before, "filter", chain, text);
+        let asked = |packets| {
+            let (configs, versions) = (std::slice::from_ref(&config), [KubeVersion::NEWEST]);
+            crate::asking(packets, &cluster, "a", configs, &versions, &after)
+        };
+        assert_eq!(asked(Packets::Sampled).findings, [], "{mode}");
+        let found = asked(Packets::All);
+        assert_eq!(found.affected(), ["shop/api:p"], "{mode}: {:#?}", found.findings);
+        assert!(found.findings.iter().all(|finding| finding.kind == Kind::Foreign));
+        let effects = found.findings.iter().flat_map(|finding| &finding.effects);
+        assert!(effects.into_iter().all(|effect| effect.flow.source_port == 1234));
+    }
+}
+
 /// Packets that the walk marks for nobody: only a mode with rules of its own can be disturbed.
 #[test]
 fn rules_of_others_that_concern_no_service_are_not_told() {
     let cluster = Cluster { services: Vec::new(), ..crate::small::two_services() };
     let config = crate::small::in_mode(Mode::Nftables);
     let before = dumped(&rendered(&cluster, "a", &config, KubeVersion::NEWEST));
-    let after = with_rule(before, "filter", "FORWARD", "-A FORWARD -j DROP");
+    let after = with_rule(before, "filter", "FORWARD", "-j DROP");
     let found = crate::drift(&cluster, "a", &[config], &after);
     assert_eq!(found.findings, []);
 }

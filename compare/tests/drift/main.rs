@@ -11,7 +11,7 @@ mod thing;
 #[path = "../world/mod.rs"]
 mod world;
 
-use kps_compare::drift::{Drift, Settings, Subject, find};
+use kps_compare::drift::{Drift, Packets, Settings, Subject, find};
 use kps_flow::Family;
 use kps_model::{Cluster, Config, KubeVersion, Mode, view};
 use kps_render::node_state;
@@ -41,8 +41,19 @@ fn of(
     versions: &[KubeVersion],
     dump: &NodeState,
 ) -> Drift {
+    asking(Packets::Sampled, cluster, node, configs, versions, dump)
+}
+
+fn asking(
+    packets: Packets,
+    cluster: &Cluster,
+    node: &str,
+    configs: &[Config],
+    versions: &[KubeVersion],
+    dump: &NodeState,
+) -> Drift {
     let (settings, unseen) = (Settings::Given, &[]);
-    find(&Subject { cluster, node, configs, settings, versions, dump, unseen }).unwrap()
+    find(&Subject { cluster, node, configs, settings, versions, dump, unseen, packets }).unwrap()
 }
 
 /// Prints a state in the form of its dumps and reads it again.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kps_compare::drift::{self, Drift, Outcomes, Setting};
-use kps_flow::Outcome;
+use kps_flow::{Flow, Outcome};
 use serde::Serialize;
 
 /// What nodes have against what they should have.
@@ -45,6 +45,10 @@ pub struct Node {
     pub affected: Vec<String>,
     /// How many packets were asked.
     pub packets: usize,
+    /// With all packets: how many classes of them were compared.
+    pub classes: Option<u64>,
+    /// With all packets: packets of the classes that cannot be decided, with the reasons.
+    pub undecided: Vec<Undecided>,
     /// Files that the dump lacks: what those of the mode would show is taken to be as it should be.
     pub files_missing: Vec<&'static str>,
 }
@@ -59,6 +63,16 @@ pub struct Other {
     pub kube_version: String,
     /// How much would be off.
     pub off: usize,
+}
+
+/// A packet of which the outcome is not known.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Undecided {
+    /// Who sends it where.
+    pub flow: String,
+    /// Why.
+    pub why: String,
 }
 
 /// Something that is not as it should be.
@@ -96,7 +110,8 @@ pub struct Line {
 pub struct Effect {
     /// The ServicePort that packets are for; `no Service` if nobody says.
     pub service: String,
-    /// cluster IP, load balancer IP, external IP, node port, port of no Service or stale address.
+    /// cluster IP, load balancer IP, external IP, node port, port of no Service, stale address,
+    /// contested address or address of no Service.
     pub frontend: &'static str,
     /// Who sends them.
     pub client: String,
@@ -151,6 +166,13 @@ impl Node {
             services: drift.services.len(),
             affected: drift.affected().into_iter().map(str::to_owned).collect(),
             packets: drift.packets,
+            classes: drift.proof.as_ref().map(|proof| proof.classes),
+            undecided: drift
+                .proof
+                .iter()
+                .flat_map(|proof| &proof.undecided)
+                .map(undecided)
+                .collect(),
             files_missing: missing.to_vec(),
         }
     }
@@ -169,6 +191,10 @@ impl Effect {
             stories,
         }
     }
+}
+
+fn undecided((flow, why): &(Flow, String)) -> Undecided {
+    Undecided { flow: flow.to_string(), why: why.clone() }
 }
 
 fn settings(settings: &[Setting]) -> BTreeMap<String, String> {

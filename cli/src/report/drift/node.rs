@@ -7,7 +7,7 @@ use kps_compare::drift::{Drift, Finding, Fit, files};
 use super::cases::{Failed, cases};
 use super::document::{Document, Node};
 use super::finding::Told;
-use super::{Stories, counted};
+use super::{MOST, Stories, counted};
 use crate::report::junit::Case;
 use crate::report::style::{BAD, GOOD, WARNING};
 
@@ -91,6 +91,13 @@ impl Drifted<'_> {
         );
         if self.drift.fit.is_poor() {
             text.push_str("nothing fits well: another release, or the dump of another node?\n");
+        }
+        if let Some(proof) = &self.drift.proof {
+            let (classes, undecided) = (proof.classes, proof.undecided.len());
+            let _ = writeln!(text, "all packets: {classes} classes, {undecided} of them undecided");
+            for (flow, why) in proof.undecided.iter().take(MOST) {
+                let _ = writeln!(text, "  undecided: {flow}: {why}");
+            }
         }
         if let Some(next) = others.first() {
             let _ = writeln!(
