@@ -3,6 +3,7 @@
 use kps_ruleset::iptables::{Family, Ipvs, Match, parse_rule};
 use kps_sim::conntrack::CtState;
 use kps_sim::walk::Scheduled;
+use kps_sim::{Options, Walker};
 
 use crate::director::{ONE, director};
 use crate::world::{only, outside};
@@ -45,6 +46,26 @@ fn any_other_packet_shows_nothing() {
     assert_eq!(holds("! --ipvs", 81), Some(true));
     for options in ["--ipvs", "--vaddr 10.96.0.1", "! --vaddr 10.96.0.1", "--vport 81"] {
         assert_eq!(holds(options, 81), Some(false), "{options}");
+    }
+}
+
+#[test]
+fn an_answer_shows_no_virtual_server() {
+    let state = director("", ONE);
+    let options = Options { state: CtState::Reply, ..Options::default() };
+    let walk = Walker::new(&state).walk(&outside("10.96.0.1", 80), &options);
+    let path = &walk.paths[0];
+    assert_eq!(path.packet.source.to_string(), "10.96.0.1", "IPVS has handled it");
+    for (options, expected) in
+        [("--ipvs", true), ("--vaddr 10.96.0.1", false), ("--vdir REPLY", false)]
+    {
+        let holds = Scheduled::meets(
+            &test(options),
+            &path.packet,
+            path.scheduled.as_ref(),
+            Some(CtState::Reply),
+        );
+        assert_eq!(holds, Some(expected), "{options}");
     }
 }
 

@@ -4,14 +4,16 @@ use kps_ruleset::Protocol;
 use kps_ruleset::iptables::{CtDirection, Ipvs, IpvsMethod};
 
 use super::Scheduled;
-use crate::conntrack::CtState;
+use crate::conntrack::{CtState, Side};
 use crate::packet::Packet;
 
 impl Scheduled {
     /// Tells whether `-m ipvs` holds for a packet; `None` if the model cannot tell. `scheduled` is
     /// what IPVS knows of the packet's connection, `state` what conntrack says.
     ///
-    /// Every test but `--ipvs` alone fails for a packet that IPVS has not handled.
+    /// Every test but `--ipvs` alone fails for a packet that IPVS has not handled, and for an answer:
+    /// the connection is looked up with the packet's ends exchanged (`ip_vs_fill_iph_skb` with
+    /// `inverse`), so that only what goes from the client to the real server finds it.
     #[must_use]
     pub fn meets(
         test: &Ipvs,
@@ -23,9 +25,16 @@ impl Scheduled {
         if *test == alone {
             return Some(packet.served == test.is_ipvs.unwrap_or(true));
         }
-        let Some(scheduled) = scheduled.filter(|_| packet.served) else { return Some(false) };
+        let is_found = |it: &&Scheduled| packet.served && it.is_on_its_way(packet);
+        let Some(scheduled) = scheduled.filter(is_found) else { return Some(false) };
         let rest = scheduled.is_server_of(test, packet) && goes(test.direction, state);
         if rest && test.control_port.is_some() { None } else { Some(rest) }
+    }
+
+    /// Tells whether a packet goes from the client to the real server.
+    fn is_on_its_way(&self, packet: &Packet) -> bool {
+        packet.endpoint(Side::Source) == self.client
+            && packet.endpoint(Side::Destination) == self.server
     }
 
     fn is_server_of(&self, test: &Ipvs, packet: &Packet) -> bool {
