@@ -114,10 +114,10 @@ impl Kernel {
         let here = request(self.variant);
         let has_ipvs = Path::new(TABLE).exists();
         match &self.program {
-            Some(program) if here.setup.needs_ipvs() && !has_ipvs => {
+            Some(program) if here.setup.ipvs && !has_ipvs => {
                 self.user_mode.ask(|| user_mode::boot(program), &request(Variant::Legacy))
             }
-            None if here.setup.needs_ipvs() && !has_ipvs => Err(KernelError::Ipvs),
+            None if here.setup.ipvs && !has_ipvs => Err(KernelError::Ipvs),
             Some(program) if !namespace::permitted() => self.child.ask(|| program.start(), &here),
             _ => answer(&here),
         }

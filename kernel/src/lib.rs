@@ -14,12 +14,12 @@
 //! Where the kernel that runs us has no IPVS, the same happens in one in user mode: its init is a
 //! node `program`, which answers what is asked through `served`.
 
-mod address;
 mod error;
 mod exchange;
 mod kernel;
 mod load;
 mod namespace;
+mod network;
 mod node;
 mod packet;
 mod probes;
@@ -27,6 +27,7 @@ mod program;
 mod reproduce;
 mod served;
 mod setup;
+mod sysctl;
 mod user_mode;
 
 use std::thread;

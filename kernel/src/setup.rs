@@ -6,16 +6,18 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use kps_ruleset::NodeState;
 use kps_ruleset::host::{Address, Host};
-use kps_ruleset::iptables::{self, Match, Ruleset};
+use kps_ruleset::iptables::{self, DualStack, Match, Ruleset};
 use kps_ruleset::ipvs::{self, Command, Table, VirtualServer};
 use kps_ruleset::{ipset, nftables};
 use serde::{Deserialize, Serialize};
 
-use crate::address;
+use crate::{network, sysctl};
 
 /// How a node is made, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
+    /// Whether it takes a kernel with IPVS.
+    pub ipvs: bool,
     /// The links, but for loopback.
     pub links: Vec<Link>,
     /// The sysctls that are set, by their dotted names.
@@ -69,20 +71,23 @@ impl Setup {
         let host = &state.host;
         let links = links(host);
         Setup {
-            sysctls: host.sysctls.clone().into_iter().collect(),
-            network: [false, true].map(|v6| address::input(host, &links, v6)).into(),
+            ipvs: needs_ipvs(state),
+            sysctls: sysctl::chosen(host, &links, needs_ipvs(state)),
+            network: [false, true].map(|v6| network::input(host, &links, v6)).into(),
             awaited: host.addresses.iter().filter_map(ipv6).collect(),
             rules: rules(state, variant),
             links,
         }
     }
+}
 
-    /// Tells whether it takes a kernel with IPVS.
-    #[must_use]
-    pub fn needs_ipvs(&self) -> bool {
-        self.rules.iter().any(|input| input.tool == IPVSADM)
-            || self.sysctls.iter().any(|(name, _)| name.starts_with("net.ipv4.vs."))
-    }
+/// Tells whether there is anything that only IPVS knows.
+fn needs_ipvs(state: &NodeState) -> bool {
+    let DualStack { v4, v6 } = &state.iptables;
+    let chains = [v4, v6].into_iter().flat_map(|rules| rules.tables.values());
+    let rules = chains.flat_map(|table| table.chains.values()).flat_map(|chain| &chain.rules);
+    let mut matches = rules.flat_map(|rule| &rule.matches);
+    !state.ipvs.services.is_empty() || matches.any(|test| matches!(test, Match::Ipvs(_)))
 }
 
 impl Variant {
@@ -97,8 +102,6 @@ impl Variant {
         }
     }
 }
-
-const IPVSADM: &str = "ipvsadm";
 
 /// Returns the links that anything of the host names, but for loopback. Those that are not listed
 /// are up.
@@ -128,7 +131,7 @@ fn rules(state: &NodeState, variant: Variant) -> Vec<Input> {
         ("ipset", &["restore"], ipset::print_save(ipset)),
         (variant.tool(false), &[], restorable(&iptables.v4)),
         (variant.tool(true), &[], restorable(&iptables.v6)),
-        (IPVSADM, &["--restore"], ipvs::print_commands(&commands(ipvs))),
+        ("ipvsadm", &["--restore"], ipvs::print_commands(&commands(ipvs))),
     ];
     let given = inputs.into_iter().filter(|(.., text)| !text.is_empty());
     given.map(|(tool, arguments, text)| Input::new(tool, arguments, text)).collect()
@@ -224,8 +227,8 @@ mod tests {
     #[test]
     fn virtual_servers_take_a_kernel_with_ipvs() {
         let setup = Setup::new(&director(), Variant::Chosen);
-        assert!(setup.needs_ipvs());
-        assert!(!Setup::new(&NodeState::default(), Variant::Chosen).needs_ipvs());
+        assert!(setup.ipvs);
+        assert!(!Setup::new(&NodeState::default(), Variant::Chosen).ipvs);
         assert_eq!(
             setup.rules,
             [Input::new(
@@ -234,5 +237,23 @@ mod tests {
                 "-A -t 10.96.0.1:80 -s rr\n-a -t 10.96.0.1:80 -r 10.244.0.5:8080 -m -w 1\n".into()
             )]
         );
+    }
+
+    #[test]
+    fn sysctls_of_the_machine_are_left_alone() {
+        let set = |names: &[&str], state: NodeState| {
+            let mut state = state;
+            let value = |name: &&str| ((*name).to_owned(), "1".to_owned());
+            state.host.sysctls = names.iter().map(value).collect();
+            let sysctls = Setup::new(&state, Variant::Chosen).sysctls;
+            sysctls.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let of_links = ["net.ipv4.conf.eth0.rp_filter", "net.ipv4.conf.eth9.rp_filter"];
+        assert_eq!(set(&of_links, director()), of_links[..1]);
+        assert_eq!(set(&["net/ipv4/ip_forward"], director()), ["net.ipv4.ip_forward"]);
+        assert_eq!(set(&["net.ipv4.vs.conntrack"], director()), ["net.ipv4.vs.conntrack"]);
+        let others = ["kernel.panic", "net.core.rmem_max", "net.netfilter.nf_conntrack_max"];
+        assert!(set(&others, director()).is_empty());
+        assert!(set(&["net.ipv4.vs.conntrack"], NodeState::default()).is_empty());
     }
 }

@@ -17,6 +17,7 @@ use kps_kernel::{Exchange, Kernel, KernelError, Program, Variant};
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, arbitrary, view};
 use kps_render::{SyncError, node_state};
 use kps_ruleset::NodeState;
+use kps_ruleset::ipvs::{Scheduler, ServiceId, VirtualServer};
 use kps_sim::Walker;
 use proptest::prelude::*;
 use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, RngSeed, TestRng, TestRunner};
@@ -109,7 +110,8 @@ impl Trial {
     fn least(&self) -> NodeState {
         let mut state = NodeState::default();
         if self.mode == Mode::Ipvs {
-            state.host.sysctls.insert("net.ipv4.vs.conntrack".into(), "1".into());
+            let id = ServiceId::Mark { mark: 1, ipv6: false };
+            state.ipvs.services.insert(id, VirtualServer::new(Scheduler::RoundRobin));
         }
         state
     }
