@@ -5,21 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const CLUSTER: [&str; 5] = [
-    "examples/shop/cluster.yaml",
-    "--config",
-    "examples/shop/config.yaml",
-    "--node",
-    "worker-1",
-];
+const CLUSTER: [&str; 5] =
+    ["examples/shop/cluster.yaml", "--config", "examples/shop/config.yaml", "--node", "worker-1"];
 
 fn sim(arguments: &[&str]) -> (Option<i32>, String) {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let output = Command::new(env!("CARGO_BIN_EXE_sim"))
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_sim")).args(arguments).current_dir(root).output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 

@@ -12,8 +12,10 @@ use kps_flow::{Distribution, Family, Flow, Outcome};
 use kps_model::objects::NodeAddress;
 use kps_model::{Cluster, Config, KubeVersion, Mode, NodeView, view};
 use kps_render::node_state;
+use kps_sim::prove::prove;
 use kps_sim::{Options, Walker};
 use proptest::prelude::*;
+use proptest::sample::select;
 use proptest::test_runner::{Config as RunnerConfig, RngAlgorithm, TestRng, TestRunner};
 
 const SEED: [u8; 32] = *b"the same clusters in every run!!";
@@ -73,6 +75,66 @@ fn differs_as_documented(modes: [Mode; 2], expected: &[Id]) {
     }
     let occurring: Vec<Id> = tally.into_inner().into_keys().collect();
     assert_eq!(occurring, expected);
+}
+
+/// How many worlds the proofs look at, unless `KPS_WORLDS` says: a proof takes a second or so.
+const PROVED: u32 = 6;
+
+#[test]
+fn whatever_a_proof_finds_is_explained() {
+    let cases = std::env::var("KPS_WORLDS").map_or(PROVED, |text| text.parse().unwrap());
+    let config = RunnerConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 40,
+        ..RunnerConfig::default()
+    };
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
+    let pairs = [
+        [Mode::Iptables, Mode::Nftables],
+        [Mode::Iptables, Mode::Ipvs],
+        [Mode::Ipvs, Mode::Nftables],
+    ];
+    let worlds = (
+        world::clusters_and_flows(0),
+        world::configs(Mode::Iptables),
+        select(pairs.to_vec()),
+        select(Family::BOTH.to_vec()),
+    );
+    let outcome = TestRunner::new_with_rng(config, random).run(
+        &worlds,
+        |((cluster, _), config, modes, family)| {
+            let (cluster, _) = with_more_addresses(cluster, Vec::new());
+            let cluster = world::family::cluster(cluster, family);
+            let config = world::family::config(config, family);
+            let views = modes.map(|mode| {
+                view(&cluster, &Config { mode, ..config.clone() }, "a", KubeVersion::NEWEST, family)
+            });
+            let states = [0, 1].map(|side| node_state(&views[side..=side], modes[side]).0);
+            let proof = prove(&Walker::new(&states[0]), &Walker::new(&states[1]));
+            for found in proof.differences.iter().filter(|found| !same(&found.left, &found.right)) {
+                let [left, right] =
+                    [(0, &found.left), (1, &found.right)].map(|(side, outcomes)| Seen {
+                        mode: modes[side],
+                        view: &views[side],
+                        outcomes,
+                    });
+                let ids = explain(&found.flow, left, right);
+                prop_assert!(
+                    !ids.is_empty(),
+                    "unexplained: {modes:?} {}: {:?} {:?} {:#?}",
+                    found.class,
+                    found.left.merged(),
+                    found.right.merged(),
+                    views[0]
+                );
+            }
+            Ok(())
+        },
+    );
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
 }
 
 /// Addresses of the node beside its primary one; the last may be that of a Service, too.

@@ -115,13 +115,14 @@ impl<'a> Index<'a> {
         Index { view, by_address, by_node_port, by_health_port }
     }
 
-    /// Returns the view with those ServicePorts alone that have to do with a packet's destination:
+    /// Returns the view with those ServicePorts alone that have to do with a packet's addresses and port:
     /// whatever asks about the packet need not look at the others.
     #[must_use]
     pub fn narrow(&self, flow: &Flow) -> NodeView {
         let by_address = self.at(flow.destination).iter();
         let by_health = self.by_health_port.get(&flow.port).into_iter().flatten();
-        let by_number = self.by_port(flow).iter().chain(by_health);
+        let by_source = flow.source.map_or(&[][..], |source| self.at(source));
+        let by_number = self.by_port(flow).iter().chain(by_health).chain(by_source);
         let mut numbers: Vec<usize> = by_address.chain(by_number).copied().collect();
         numbers.sort_unstable();
         numbers.dedup();

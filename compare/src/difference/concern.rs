@@ -169,7 +169,7 @@ const OF_PORTS: &[(Id, &[Mode], Touches)] = &[
         p.port.node_port.is_some() && m.side(Mode::Ipvs).is_some_and(none)
     }),
     (Id::D41, &[Mode::Iptables, Mode::Nftables], |p, _| {
-        p.endpoints.iter().any(|endpoint| endpoint.is_local && !endpoint.ready)
+        p.endpoints.iter().any(|endpoint| endpoint.is_local)
     }),
 ];
 

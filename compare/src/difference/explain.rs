@@ -5,11 +5,11 @@
 //! they take to be the destination's owner, or within what the promise leaves open.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use kps_flow::{ClientClass, Distribution, Flow, Outcome};
 use kps_model::intent::{Frontend, Owner};
-use kps_model::{Intent, Mode, NodeView, PortView};
+use kps_model::{Intent, Mode, NodeView, PortView, ServicePort};
 
 use super::concern::is_between;
 use super::{Id, Side};
@@ -33,16 +33,19 @@ pub struct Seen<'a> {
 #[must_use]
 pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
     let sides = [left, right];
+    if let Some(id) = sides.iter().find_map(|side| side.by_own_address(flow)) {
+        return BTreeSet::from([id]);
+    }
+    let flow = &as_told_apart(flow, left.view);
     let judgements = sides.map(|side| side.judged(flow));
     if judgements.contains(&Judgement::Contested) {
         return BTreeSet::from([Id::D31]);
     }
     let broken = |(_, judged): &(&Seen<'_>, &Judgement)| matches!(judged, Judgement::Broken(_));
-    let mut broken = sides.iter().zip(&judgements).filter(broken).map(|(side, _)| *side);
-    if let Some(side) = broken.next() {
-        // Two sides that do what is not written down for them do not explain each other.
-        let id = side.peculiar(flow).filter(|_| broken.next().is_none());
-        return id.into_iter().collect();
+    let broken: Vec<&Seen<'_>> =
+        sides.iter().zip(&judgements).filter(broken).map(|(side, _)| side).collect();
+    if !broken.is_empty() {
+        return broken.iter().find_map(|side| side.peculiar(flow)).into_iter().collect();
     }
     let excused: BTreeSet<Id> = judgements.iter().filter_map(excuse).collect();
     if !excused.is_empty() {
@@ -52,6 +55,14 @@ pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
         Some(id) => BTreeSet::from([id]),
         None => within_promise(flow, left, right),
     }
+}
+
+/// Returns a packet with the client that rules take it to have: they know the node's processes by
+/// their addresses.
+fn as_told_apart(flow: &Flow, view: &NodeView) -> Flow {
+    let is_own = |source: IpAddr| view.interface_addresses.contains(&source);
+    let client = if flow.source.is_some_and(is_own) { ClientClass::Node } else { flow.client };
+    Flow { client, ..flow.clone() }
 }
 
 /// Leaves out those in which the two sides are alike, unless there are no others.
@@ -67,22 +78,67 @@ impl<'a> Seen<'a> {
         judge_outcomes(self.outcomes, self.view, self.mode, flow)
     }
 
-    /// Returns what ipvs does beside the promise by the number of a port alone.
-    fn peculiar(self, flow: &Flow) -> Option<Id> {
-        if self.mode != Mode::Ipvs {
-            return None;
+    /// Returns what a mode changes for packets that come in from or to addresses that are the node's
+    /// alone: ipvs gives it more of them, iptables has the kernel take those of loopback.
+    fn by_own_address(&self, flow: &Flow) -> Option<Id> {
+        let source = flow.source.filter(|_| flow.client != ClientClass::Node)?;
+        let is_service = || self.view.ports.iter().any(|port| has(&port.port, source));
+        match self.mode {
+            Mode::Ipvs if !is_service() => None,
+            Mode::Ipvs if self.always(&Outcome::Drop) => Some(Id::D24),
+            // Source ranges that hold the node let the balancer's own address in with it.
+            Mode::Ipvs if self.has_ranges_at(source) && flow.destination == source => Some(Id::D14),
+            Mode::Ipvs => (self.view.detector.is_none() && self.rewrites()).then_some(Id::D21),
+            Mode::Iptables if !self.view.localhost_node_ports => None,
+            Mode::Iptables if source.is_loopback() => Some(Id::D28),
+            Mode::Iptables => flow.destination.is_loopback().then_some(Id::D03),
+            Mode::Nftables => None,
         }
-        let mut outcomes = self.outcomes.branches().iter().map(|(_, outcome)| outcome);
-        let is_local = outcomes.all(|outcome| *outcome == Outcome::Local);
-        let mut ports = self.view.ports.iter().map(|port| &port.port);
-        let named = |number: Option<u16>| number == Some(flow.port);
-        if is_local && ports.any(|port| named(port.health_check_node_port)) {
+    }
+
+    /// Returns what a mode does beside the promise: iptables with loopback addresses that are routed,
+    /// ipvs by the number of a port alone, nftables with node ports on addresses that the node has
+    /// without being given them (anycast and broadcast).
+    fn peculiar(&self, flow: &Flow) -> Option<Id> {
+        match self.mode {
+            Mode::Iptables => {
+                let guards = self.view.localhost_node_ports && flow.destination.is_loopback();
+                (guards && self.always(&Outcome::Drop)).then_some(Id::D03)
+            }
+            Mode::Ipvs => self.by_number(flow),
+            Mode::Nftables => self.has_node_port(flow).then_some(Id::D01),
+        }
+    }
+
+    fn by_number(&self, flow: &Flow) -> Option<Id> {
+        let mut checks = self.view.ports.iter().map(|port| port.port.health_check_node_port);
+        if self.always(&Outcome::Local) && checks.any(|number| number == Some(flow.port)) {
             return Some(Id::D38);
         }
+        self.has_node_port(flow).then_some(Id::D39)
+    }
+
+    fn has_node_port(&self, flow: &Flow) -> bool {
         let mut ports = self.view.ports.iter().map(|port| &port.port);
-        let is_node_port =
-            ports.any(|port| named(port.node_port) && port.key.protocol == flow.protocol);
-        is_node_port.then_some(Id::D39)
+        ports.any(|p| p.node_port == Some(flow.port) && p.key.protocol == flow.protocol)
+    }
+
+    fn has_ranges_at(&self, address: IpAddr) -> bool {
+        let mut ports = self.view.ports.iter().map(|port| &port.port);
+        ports.any(|p| p.load_balancer_vips.contains(&address) && !p.source_ranges.is_empty())
+    }
+
+    /// Tells whether the source is rewritten of whatever gets through.
+    fn rewrites(&self) -> bool {
+        self.outcomes.branches().iter().all(|(_, outcome)| match outcome {
+            Outcome::Deliver(to) => to.source.is_rewritten(),
+            Outcome::Pass(source) => source.is_rewritten(),
+            _ => false,
+        })
+    }
+
+    fn always(&self, wanted: &Outcome) -> bool {
+        self.outcomes.branches().iter().all(|(_, outcome)| outcome == wanted)
     }
 
     fn owner(&self, flow: &Flow) -> Option<(&'a PortView, Frontend)> {
@@ -91,6 +147,13 @@ impl<'a> Seen<'a> {
             Owner::Nobody | Owner::Contested => None,
         }
     }
+}
+
+/// Tells whether a Service has an address.
+fn has(port: &ServicePort, address: IpAddr) -> bool {
+    port.cluster_ip == address
+        || port.external_ips.contains(&address)
+        || port.load_balancer_vips.contains(&address)
 }
 
 fn excuse(judgement: &Judgement) -> Option<Id> {
@@ -118,9 +181,7 @@ fn by_node_port(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> Option<Id> {
         return None;
     }
     let to = flow.destination;
-    let is_outer = left.view.ports.iter().any(|port| {
-        port.port.load_balancer_vips.contains(&to) || port.port.external_ips.contains(&to)
-    });
+    let is_outer = left.view.ports.iter().any(|port| has(&port.port, to));
     Some(match to.is_loopback() {
         true if to.is_ipv4() => Id::D03,
         true => Id::D04,
@@ -131,15 +192,23 @@ fn by_node_port(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> Option<Id> {
 
 /// What the promise leaves open: the source that endpoints see.
 fn within_promise(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
-    let owner = left.owner(flow).filter(|_| same_but_for_source(left.outcomes, right.outcomes));
-    let Some((port, frontend)) = owner else { return BTreeSet::new() };
+    if !same_but_for_source(left.outcomes, right.outcomes) {
+        return BTreeSet::new();
+    }
+    let is_service = |source| left.view.ports.iter().any(|port| has(&port.port, source));
+    let by_source = flow.client == ClientClass::Node || flow.source.is_some_and(is_service);
+    let Some((port, frontend)) = left.owner(flow) else {
+        let to_itself = flow.source == Some(flow.destination);
+        let id = to_itself.then_some(Id::D41).or(by_source.then_some(Id::D21));
+        return id.into_iter().collect();
+    };
     let own = &left.view.interface_addresses;
     let (on_node, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
         differently_seen(left, right).partition(|endpoint| own.contains(&endpoint.ip()));
     let is_inner = frontend == Frontend::ClusterIp;
     let by_client = match flow.client {
         _ if others.is_empty() => None,
-        ClientClass::Node if is_inner => Some(Id::D21),
+        _ if is_inner && by_source => Some(Id::D21),
         ClientClass::Node => port.port.external_local.then_some(Id::D12),
         _ => others.iter().all(|e| Some(e.ip()) == flow.source).then_some(Id::D20),
     };

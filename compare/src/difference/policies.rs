@@ -54,11 +54,12 @@ pub const D14: About = About {
     setting: None,
 };
 
-/// Hairpin set and readiness.
+/// Hairpin set of ipvs.
 pub const D41: About = About {
-    title: "hairpin set and readiness",
-    meaning: "In ipvs mode KUBE-LOOP-BACK holds every local endpoint, even one that is not ready; the \
-        other modes know those alone that get traffic.",
+    title: "hairpin set of ipvs",
+    meaning: "In ipvs mode KUBE-LOOP-BACK holds every local endpoint, even one that is not ready, and has \
+        what such an endpoint sends to itself masqueraded, by whichever way; the other modes know \
+        those alone that get traffic, and masquerade what comes through the Service.",
     source: "pkg/proxy/ipvs/proxier.go",
     risk: Risk::Harmless,
     before: "Nothing.",
