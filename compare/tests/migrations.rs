@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use kps_compare::diff::{Cause, Move, Report, Setup};
+use kps_compare::diff::{Cause, Move, Packets, Report, Setup};
 use kps_compare::difference::Id;
 use kps_model::read::read_text;
 use kps_model::{Config, KubeVersion, Mode, config};
@@ -108,7 +108,7 @@ impl Case {
         assert_eq!(reading.diagnostics, []);
         let cluster = &reading.cluster;
         let [left, right] = [from, to].map(|mode| self.setup(mode).install(cluster, "a"));
-        Move { cluster, node: "a", left: &left, right: &right }.report()
+        Move { cluster, node: "a", left: &left, right: &right, packets: Packets::Sampled }.report()
     }
 
     /// Checks which causes the packets of each move have: those of any Service, and `ids` in the
@@ -352,7 +352,8 @@ fn settings_are_causes_of_their_own() {
     let other = Config { masquerade_all: true, ..setup.config.clone() };
     let left = setup.install(cluster, "a");
     let right = Setup { config: other, ..setup }.install(cluster, "a");
-    let report = Move { cluster, node: "a", left: &left, right: &right }.report();
+    let report =
+        Move { cluster, node: "a", left: &left, right: &right, packets: Packets::Sampled }.report();
     let causes: Vec<String> = report.groups.iter().map(|group| group.cause.to_string()).collect();
     assert_eq!(causes, ["masqueradeAll"]);
     assert_eq!(report.groups[0].remedies[0].left_over, 0);

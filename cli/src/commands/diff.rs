@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use kps_compare::diff::{Installed, Move, Report, Setup};
+use kps_compare::diff::{Installed, Move, Packets, Report, Setup};
 
 use crate::Verdict;
 use crate::args::{Diff, DiffOutput};
@@ -22,6 +22,7 @@ pub fn run(arguments: &Diff) -> Result<Verdict, Failure> {
     Reporter::new(false).report(&findings);
     let right = Setup { config: to_config, version: to.kube_version };
     let (mut report, mut stories) = (Report::default(), Stories::default());
+    let packets = if arguments.proof { Packets::All } else { Packets::Sampled };
     let mut left = None;
     for proxied in objects.proxied() {
         let from = Setup { config: proxied.config.clone(), version: from.kube_version };
@@ -30,7 +31,7 @@ pub fn run(arguments: &Diff) -> Result<Verdict, Failure> {
             installed(&right, &proxied, arguments.to_dump.as_deref())?,
         ];
         let (cluster, node) = (proxied.cluster, proxied.node);
-        let moved = Move { cluster, node, left: &sides[0], right: &sides[1] };
+        let moved = Move { cluster, node, left: &sides[0], right: &sides[1], packets };
         let of_node = moved.report();
         stories.add(&moved, &of_node);
         report.add(of_node);

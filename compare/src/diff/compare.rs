@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use kps_flow::Family;
 use kps_model::{Cluster, NodeView};
+use kps_sim::Walker;
 use rayon::prelude::*;
 
 use super::beyond;
@@ -14,11 +16,20 @@ use super::place::{Index, Kind, Place, Row, addresses};
 use super::proof::{Difference, Proof};
 use super::remedy;
 use super::report::{Cell, Cells, Group, Report, Unexplained};
-use super::sampled::prove;
+use super::sampled;
 use super::setup::Installed;
 use super::trail::{Causes, Trail};
 use crate::difference::Risk;
-use crate::lint::{Scene, Subject};
+use crate::lint::{Scene, Subject, pod_ranges};
+
+/// Which packets are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packets {
+    /// One of each client class for each kind of address of each ServicePort, and beside them.
+    Sampled,
+    /// All, class by class.
+    All,
+}
 
 /// A node, and the two sides of its move.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +42,8 @@ pub struct Move<'a> {
     pub left: &'a Installed,
     /// What is moved to.
     pub right: &'a Installed,
+    /// Which packets are compared.
+    pub packets: Packets,
 }
 
 impl<'a> Move<'a> {
@@ -51,7 +64,16 @@ impl<'a> Move<'a> {
 
     /// Compares the packets of both sides.
     pub(super) fn proof(&self) -> Proof {
-        prove(&self.scene(self.left), &self.scene(self.right))
+        match self.packets {
+            Packets::Sampled => sampled::prove(&self.scene(self.left), &self.scene(self.right)),
+            Packets::All => self.all_packets(),
+        }
+    }
+
+    fn all_packets(&self) -> Proof {
+        let sides = [self.left, self.right].map(|side| Walker::new(&side.state));
+        let ranges: Vec<IpNet> = self.cluster.nodes.iter().flat_map(pod_ranges).collect();
+        Proof::of(kps_sim::prove::prove(&sides[0], &sides[1]), &ranges)
     }
 
     fn scene(&self, side: &'a Installed) -> Scene<'a> {

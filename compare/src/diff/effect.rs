@@ -30,10 +30,10 @@ pub fn risk(difference: &Difference, cause: Cause) -> Risk {
         let is_moved = !super::same_but_for_source(left, right);
         return if is_moved { Risk::ChangesBalance } else { about.risk };
     }
-    match (from.passes, to.passes) {
+    match (from.arrives(), to.arrives()) {
         (true, false) => about.risk,
         (false, true) if about.risk != Risk::Harmless => Risk::Opens,
-        (false, false) if from.is_local != to.is_local => about.risk,
+        (true, true) if from.is_local != to.is_local => about.risk,
         _ => Risk::Harmless,
     }
 }
@@ -63,6 +63,11 @@ impl Ends {
             }
         }
         ends
+    }
+
+    /// Tells whether packets get somewhere that no Service has to do with.
+    fn arrives(&self) -> bool {
+        self.passes || self.is_local
     }
 
     fn delivers(&self) -> bool {

@@ -8,10 +8,10 @@
 //!          nodes, one after the other --add--> Report <-- Group, Cell, what is beyond packets
 //! ```
 //!
-//! [`sampled::prove`] asks a packet of each class; a proof over all packets can take the place of that
-//! one function. Why two sides differ, [`trail`] tells by changing one thing after the other: a
-//! setting, the release, the mode; for the mode, [`explain`](crate::difference::explain) names the
-//! documented difference. Start with [`Move::report`].
+//! [`Packets`] says whether samples are compared or, class by class, all packets. Why two sides differ
+//! is told by changing one thing after the other: a setting, the release, the mode; for the mode,
+//! [`explain`](crate::difference::explain) names the documented difference. Start with
+//! [`Move::report`].
 
 mod beyond;
 mod cause;
@@ -24,13 +24,13 @@ mod remedy;
 mod report;
 mod requirement;
 mod same;
-pub mod sampled;
+mod sampled;
 mod setting;
 mod setup;
-pub mod trail;
+mod trail;
 
 pub use cause::Cause;
-pub use compare::Move;
+pub use compare::{Move, Packets};
 pub use place::{Index, Kind, Place, Row};
 pub use proof::{Difference, Proof, Undecided};
 pub use remedy::Remedy;

@@ -36,8 +36,8 @@ pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
     if let Some(id) = sides.iter().find_map(|side| side.by_own_address(flow)) {
         return BTreeSet::from([id]);
     }
-    let flow = &as_told_apart(flow, left.view);
     let judgements = sides.map(|side| side.judged(flow));
+    let flow = &as_told_apart(flow, left.view);
     if judgements.contains(&Judgement::Contested) {
         return BTreeSet::from([Id::D31]);
     }
@@ -74,8 +74,13 @@ fn telling(ids: BTreeSet<Id>, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
 }
 
 impl<'a> Seen<'a> {
+    /// Holds the outcomes against the promise for the client, or for the one that rules take it for.
     fn judged(&self, flow: &Flow) -> Judgement {
-        judge_outcomes(self.outcomes, self.view, self.mode, flow)
+        let judge = |flow: &Flow| judge_outcomes(self.outcomes, self.view, self.mode, flow);
+        match judge(flow) {
+            Judgement::Broken(_) => judge(&as_told_apart(flow, self.view)),
+            judgement => judgement,
+        }
     }
 
     /// Returns what a mode changes for packets that come in from or to addresses that are the node's

@@ -48,7 +48,7 @@ mod unreached;
 pub use catalogue::{About, Lint};
 pub use finding::{Finding, Witness};
 pub use merge::Merged;
-pub use scene::{Client, Scene, Subject};
+pub use scene::{Client, Scene, Subject, pod_ranges};
 
 /// Looks for what is so in the whole cluster, whichever node is looked at.
 #[must_use]
