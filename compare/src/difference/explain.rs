@@ -36,8 +36,14 @@ pub fn explain(flow: &Flow, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
     if let Some(id) = sides.iter().find_map(|side| side.by_own_address(flow)) {
         return BTreeSet::from([id]);
     }
+    let ids = by_promise(flow, sides);
+    if ids.is_empty() { by_promise(&as_told_apart(flow, left.view), sides) } else { ids }
+}
+
+/// Returns why two sides differ that are held against what is promised for a client.
+fn by_promise(flow: &Flow, sides: [Seen<'_>; 2]) -> BTreeSet<Id> {
+    let [left, right] = sides;
     let judgements = sides.map(|side| side.judged(flow));
-    let flow = &as_told_apart(flow, left.view);
     if judgements.contains(&Judgement::Contested) {
         return BTreeSet::from([Id::D31]);
     }
@@ -74,13 +80,8 @@ fn telling(ids: BTreeSet<Id>, left: Seen<'_>, right: Seen<'_>) -> BTreeSet<Id> {
 }
 
 impl<'a> Seen<'a> {
-    /// Holds the outcomes against the promise for the client, or for the one that rules take it for.
     fn judged(&self, flow: &Flow) -> Judgement {
-        let judge = |flow: &Flow| judge_outcomes(self.outcomes, self.view, self.mode, flow);
-        match judge(flow) {
-            Judgement::Broken(_) => judge(&as_told_apart(flow, self.view)),
-            judgement => judgement,
-        }
+        judge_outcomes(self.outcomes, self.view, self.mode, flow)
     }
 
     /// Returns what a mode changes for packets that come in from or to addresses that are the node's
