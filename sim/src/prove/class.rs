@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use kps_flow::{ClientClass, Family, Flow, Protocol};
+use kps_ruleset::Name;
 
 use crate::classes::region::{Field, Region, address, number};
 use crate::classes::set::Set;
+use crate::classes::watch::OwnLinks;
 
 /// Packets that both states treat alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Class {
     /// Their protocol.
     pub protocol: Protocol,
     family: Family,
+    /// The link of each source, where they come in by several.
+    links: Option<Arc<OwnLinks>>,
     region: Region,
 }
 
@@ -65,9 +70,10 @@ impl Class {
         interface: Option<String>,
         protocol: Protocol,
         family: Family,
+        links: Option<Arc<OwnLinks>>,
         region: &Region,
     ) -> Class {
-        Class { client, interface, protocol, family, region: region.clone() }
+        Class { client, interface, protocol, family, links, region: region.clone() }
     }
 
     /// Returns their source addresses; `None` where the kernel chooses.
@@ -98,17 +104,21 @@ impl Class {
         Spans::of_addresses(self.region.set(field), self.family)
     }
 
+    fn comes_in_by(&self, flow: &Flow) -> bool {
+        let Some(links) = &self.links else { return flow.interface == self.interface };
+        let link = flow.source.and_then(|source| links.get(&number(source)));
+        link.is_some() && flow.interface.as_deref() == link.map(Name::as_str)
+    }
+
     /// Tells whether a flow is one of them. Of packets that come by several links, the link is that
     /// of the source.
     #[must_use]
     pub fn contains(&self, flow: &Flow) -> bool {
         let has = |field, number| self.region.set(field).contains(number);
-        let comes = flow.interface.is_some() == (self.client != ClientClass::Node)
-            && (self.interface.is_none() || self.interface == flow.interface);
         let ports = !flow.protocol.has_ports()
             || has(Field::SourcePort, flow.source_port.into())
                 && has(Field::DestinationPort, flow.port.into());
-        comes
+        self.comes_in_by(flow)
             && flow.protocol == self.protocol
             && flow.family() == self.family
             && flow.source.is_none_or(|source| has(Field::Source, number(source)))

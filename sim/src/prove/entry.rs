@@ -115,7 +115,8 @@ impl Entry {
         let flow = self.flow(&self.sample(region), walker);
         let several = self.way_in == WayIn::OwnLink && !region.set(Field::Source).is_single();
         let interface = flow.interface.filter(|_| !several);
-        Class::new(flow.client, interface, self.protocol, self.family, region)
+        let links = self.links.clone();
+        Class::new(flow.client, interface, self.protocol, self.family, links, region)
     }
 }
 
