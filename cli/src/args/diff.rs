@@ -50,7 +50,7 @@ pub struct Diff {
     /// Take the rules to move to out of a node's dumps
     #[arg(long, value_name = "DIR", conflicts_with = "all_nodes")]
     pub to_dump: Option<PathBuf>,
-    /// Compare all packets, class by class, in place of samples: slower, for small clusters
+    /// Compare all packets, class by class, in place of samples: some six times slower
     #[arg(long)]
     pub proof: bool,
     /// The node to look at [default: hostnameOverride, else the only Node]
